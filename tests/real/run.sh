@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the tests with real components: fetches what they need (once), then pytest. Arguments go to pytest. A piece that
+# can't be had makes its tests say SKIP; without Python there is nothing to run and the line says so.
+set -u
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root" || exit 2
+tests/support/fetch.sh
+if [ ! -x .cache/venv/bin/python ]; then
+    echo "tests/real: no Python environment, nothing was run"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+PYTHONDONTWRITEBYTECODE=1 exec .cache/venv/bin/python -m pytest -c tests/real/pytest.ini -p no:cacheprovider \
+    -q -rsfE --tb=short "$@" tests/real

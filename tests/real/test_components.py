@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The harness itself, without the program under test: a failure here is no failure of calve."""
+
+import datetime
+import decimal
+
+import pyarrow as pa
+import requests
+from components import PASSWORD, REGISTRY_PASSWORD, REGISTRY_USER, USER
+from confluent_kafka.admin import AdminClient
+from kafka_client import Record, produce, produce_transaction
+from readers import comparable, read_duckdb, read_pyiceberg, read_spark
+
+ROWS = pa.table(
+    {
+        "id": pa.array([1, 2, None], pa.int64()),
+        "text": ["a", None, "é"],
+        "price": pa.array([decimal.Decimal("1.20"), None, decimal.Decimal("-3.45")], pa.decimal128(10, 2)),
+        "at": pa.array(
+            [datetime.datetime(1969, 12, 31, 23, 59, 59, 999999), None, datetime.datetime(9999, 12, 31)],
+            pa.timestamp("us", tz="UTC"),
+        ),
+        "map": pa.array([[("k", 1)], None, []], pa.map_(pa.string(), pa.int32())),
+        "list": pa.array([[1, 2], None, []], pa.list_(pa.int32())),
+        "struct": pa.array(
+            [{"x": 1.5, "y": None}, None, {"x": float("nan"), "y": "q"}],
+            pa.struct([("x", pa.float64()), ("y", pa.string())]),
+        ),
+    }
+)
+
+
+def test_broker_listeners(broker):
+    sasl = {"security.protocol": "sasl_plaintext", "sasl.username": USER, "sasl.password": PASSWORD}
+    ways = [
+        ("SSL", {"security.protocol": "ssl", "ssl.ca.location": str(broker.certificates.authority)}),
+        ("SASL_PLAINTEXT", sasl | {"sasl.mechanisms": "PLAIN"}),
+        ("SASL_PLAINTEXT", sasl | {"sasl.mechanisms": "SCRAM-SHA-256"}),
+    ]
+    for listener, settings in ways:
+        admin = AdminClient({"bootstrap.servers": broker.address(listener), **settings})
+        assert len(admin.list_topics(timeout=10).brokers) == 1
+
+
+def test_topic_administration(broker, topics, topic):
+    produce(broker.bootstrap, topic, [Record(b"a", timestamp=5, headers=[("h", b"1")]), Record(None, b"k")], "zstd")
+    produce_transaction(broker.bootstrap, topic, [Record(b"b")], commit=False)
+    assert topics.end_offsets(topic) == {0: 4}
+    got = topics.read(topic, 2, "read_committed")
+    assert [(m.value(), m.key(), m.timestamp()[1] == 5) for m in got] == [(b"a", None, True), (None, b"k", False)]
+    topics.delete_records(topic, {0: 1})
+    assert topics.start_offsets(topic) == {0: 1}
+    topics.add_partitions(topic, 2)
+    assert topics.recreate(topic) == topic and topics.end_offsets(topic) == {0: 0}
+
+
+def test_registry_proxy(registry):
+    number = registry.register("harness-value", {"type": "record", "name": "R", "fields": []})
+    url, login = f"{registry.proxy.url}/schemas/ids/{number}", (REGISTRY_USER, REGISTRY_PASSWORD)
+    assert requests.get(url, timeout=5).status_code == 401
+    assert requests.get(url, auth=login, timeout=5).json()["schema"]
+    for mode in ("500", "401"):
+        with registry.proxy.failing(mode):
+            assert requests.get(url, auth=login, timeout=5).status_code == int(mode)
+    with registry.proxy.failing("refuse"):
+        try:
+            requests.get(url, auth=login, timeout=5)
+            raise AssertionError("the port should be closed")
+        except requests.ConnectionError:
+            pass
+    assert requests.get(url, auth=login, timeout=5).status_code == 200
+
+
+def test_readers_agree(lake, spark, duckdb):
+    catalog = lake.pyiceberg()
+    catalog.create_namespace("shop")
+    catalog.create_table("shop.t", schema=ROWS.schema).append(ROWS)
+    rows = comparable(ROWS)
+    assert comparable(read_pyiceberg(lake, "shop.t")) == rows
+    assert comparable(read_duckdb(lake, "shop.t")) == rows
+    assert comparable(read_spark(spark, lake, "shop.t")) == rows

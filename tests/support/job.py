@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Job files and runs of the program under test.
+
+A Lake is one catalog with its warehouse in a folder; a Job is one job file on it. Job.run() waits for the end and
+returns what was printed; Job.start() leaves the process running. Names of catalogs are unique in a test session,
+because one Spark session reads them all.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import yaml
+
+from components import ROOT, wait_until
+
+_counter = itertools.count(1)
+
+
+def calve_binary():
+    wanted = os.environ.get("CALVE_BIN")
+    candidates = [wanted] if wanted else [ROOT / "build/calve", ROOT / "build/src/cli/calve"]
+    for path in candidates:
+        if os.access(path, os.X_OK) and pathlib.Path(path).is_file():
+            return str(pathlib.Path(path).resolve())
+    raise FileNotFoundError(f"no calve at {', '.join(map(str, candidates))}; build it or set CALVE_BIN")
+
+
+class Lake:
+    """kind sql: SQLite in the layout of Iceberg's JDBC catalog; kind hadoop: metadata files and a version hint."""
+
+    def __init__(self, folder, kind="sql"):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.kind = kind
+        self.name = f"lake{next(_counter)}"
+        self.file = self.folder / "lake.db"
+        self.warehouse = self.folder / "warehouse"
+        self.warehouse.mkdir(exist_ok=True)
+
+    def job_entry(self):
+        """The entry under `catalogs` of a job file."""
+        if self.kind == "hadoop":
+            return {"type": "hadoop", "warehouse": str(self.warehouse)}
+        return {"type": "sql", "uri": f"sqlite:{self.file}", "warehouse": str(self.warehouse)}
+
+    def config_file(self):
+        """A file with only the catalog, for commands outside a job."""
+        path = self.folder / "catalogs.yaml"
+        path.write_text(yaml.safe_dump({"catalogs": {self.name: self.job_entry()}}))
+        return path
+
+    def create_table(self, name, columns, partitioned_by=None, properties=None):
+        """Makes a table through the program's own command; columns as for --schema."""
+        arguments = ["table", "create", f"{self.name}.{name}", "--config", self.config_file(), "--schema", columns]
+        if partitioned_by:
+            arguments += ["--partitioned-by", partitioned_by]
+        for key, value in (properties or {}).items():
+            arguments += ["--property", f"{key}={value}"]
+        return run_calve(*arguments).check()
+
+    def spark_settings(self):
+        prefix = f"spark.sql.catalog.{self.name}"
+        settings = {
+            prefix: "org.apache.iceberg.spark.SparkCatalog",
+            f"{prefix}.warehouse": f"file://{self.warehouse}",
+            f"{prefix}.cache-enabled": "false",
+        }
+        if self.kind == "hadoop":
+            return settings | {f"{prefix}.type": "hadoop"}
+        # Without the first setting Spark keeps a read lock on the file that the others want to write.
+        return settings | {
+            f"{prefix}.jdbc.init-catalog-tables": "false",
+            f"{prefix}.jdbc.schema-version": "V1",
+            f"{prefix}.type": "jdbc",
+            f"{prefix}.uri": f"jdbc:sqlite:{self.file}",
+        }
+
+    def pyiceberg(self):
+        if self.kind == "hadoop":
+            return _HadoopFolder(self)
+        from pyiceberg.catalog.sql import SqlCatalog
+
+        return SqlCatalog(self.name, uri=f"sqlite:///{self.file}", warehouse=f"file://{self.warehouse}")
+
+    def metadata(self, table):
+        location = self.pyiceberg().load_table(table).metadata_location
+        return json.loads(pathlib.Path(location.removeprefix("file://")).read_text())
+
+    def folder_of(self, table):
+        return pathlib.Path(self.metadata(table)["location"].removeprefix("file://").removeprefix("file:"))
+
+
+class _HadoopFolder:
+    """PyIceberg has no Hadoop catalog: follow the version hint and open the metadata file read-only."""
+
+    def __init__(self, lake):
+        self.lake = lake
+
+    def load_table(self, name):
+        from pyiceberg.table import StaticTable
+
+        folder = self.lake.warehouse.joinpath(*name.split(".")) / "metadata"
+        version = int((folder / "version-hint.text").read_text())
+        while (folder / f"v{version + 1}.metadata.json").exists():
+            version += 1
+        return StaticTable.from_metadata(f"file://{folder}/v{version}.metadata.json")
+
+
+class Run:
+    """What a finished process left."""
+
+    def __init__(self, command, status, out, err, progress):
+        self.command = command
+        self.status = status
+        self.out = out
+        self.err = err
+        self.progress = progress
+
+    @property
+    def text(self):
+        return self.out + self.err
+
+    def check(self):
+        assert self.status == 0, self
+        return self
+
+    def __repr__(self):
+        return f"{' '.join(self.command)}: exit {self.status}\n{self.out[-3000:]}\n{self.err[-5000:]}"
+
+
+def run_calve(*arguments, timeout=60, env=None, cwd=None, stdin=None):
+    command = [calve_binary(), *map(str, arguments)]
+    done = subprocess.run(
+        command, capture_output=True, timeout=timeout, env=os.environ | (env or {}), cwd=cwd, input=stdin, check=False
+    )
+    return Run(command, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), [])
+
+
+class Job:
+    """A job file; `config` is its content and may be changed until write(). Sections are given as dicts and override
+    what the helper fills in: source options, value, select, sink options."""
+
+    def __init__(self, lake, broker, table, topic=None, source=None, value=None, select=None, sink=None, name=None, **top):
+        self.lake = lake
+        self.name = name or f"job{next(_counter)}"
+        self.folder = lake.folder / self.name
+        self.folder.mkdir(exist_ok=True)
+        self.file = self.folder / "job.yaml"
+        self.checkpoint = self.folder / "checkpoint"
+        self.progress_file = self.folder / "progress.jsonl"
+        self.table = table
+        bootstrap = broker if isinstance(broker, str) else broker.bootstrap
+        self.config = {
+            "job": self.name,
+            "catalogs": {lake.name: lake.job_entry()},
+            "source": {"kafka.bootstrap.servers": bootstrap, "startingOffsets": "earliest"},
+            "sink": {
+                "table": f"{lake.name}.{table}",
+                "outputMode": "append",
+                "checkpointLocation": str(self.checkpoint),
+            },
+            **top,
+        }
+        if topic:
+            self.config["source"]["subscribe"] = topic
+        self.config["source"] |= source or {}
+        self.config["sink"] |= sink or {}
+        for key in [k for section in ("source", "sink") for k, v in self.config[section].items() if v is None]:
+            self.config["source"].pop(key, None)
+            self.config["sink"].pop(key, None)
+        if value is not None:
+            self.config["value"] = value if isinstance(value, dict) else {"format": value}
+        if select is not None:
+            self.config["select"] = select
+        self.write()
+
+    def write(self):
+        self.file.write_text(yaml.safe_dump(self.config, sort_keys=False, allow_unicode=True))
+        return self
+
+    def command(self, *arguments):
+        return [calve_binary(), "run", str(self.file), "--progress-json", str(self.progress_file), *arguments]
+
+    @staticmethod
+    def environment(fault=None, env=None):
+        extra = {"CALVE_FAULT": fault} if fault else {}
+        return os.environ | extra | (env or {})
+
+    def start(self, *arguments, fault=None, env=None):
+        log = open(self.folder / "run.log", "ab")
+        process = subprocess.Popen(
+            self.command(*arguments), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env=self.environment(fault, env), start_new_session=True  # fmt: skip
+        )
+        log.close()
+        return Running(self, process)
+
+    def run(self, *arguments, fault=None, env=None, timeout=60):
+        """`calve run --available-now` unless other arguments say when to end."""
+        before = len(self.progress())
+        command = self.command(*(arguments or ("--available-now",)))
+        done = subprocess.run(
+            command, capture_output=True, timeout=timeout, env=self.environment(fault, env), check=False,
+            stdin=subprocess.DEVNULL  # fmt: skip
+        )
+        out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        return Run(command, done.returncode, out, err, self.progress()[before:])
+
+    def progress(self):
+        if not self.progress_file.exists():
+            return []
+        lines = self.progress_file.read_text().splitlines()
+        return [json.loads(line) for line in lines if line.strip()]
+
+    def batches(self):
+        """Progress of batches that ran, idle reports left out."""
+        return [p for p in self.progress() if "addBatch" in p["durationMs"]]
+
+    def log_ids(self, kind):
+        """The batch ids in offsets/ or commits/."""
+        folder = self.checkpoint / kind
+        return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit()) if folder.exists() else []
+
+    def offsets(self, batch):
+        """The end offsets of a batch as the checkpoint has them."""
+        return json.loads((self.checkpoint / "offsets" / str(batch)).read_text().split("\n")[2])
+
+
+class Running:
+    """A job that runs; it is killed at the end of the with block."""
+
+    def __init__(self, job, process):
+        self.job = job
+        self.process = process
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def log(self):
+        return (self.job.folder / "run.log").read_text(errors="replace")
+
+    def alive(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(f"calve ended with {self.process.returncode}:\n{self.log()[-5000:]}")
+        return True
+
+    def wait_for(self, condition, seconds, what):
+        return wait_until(lambda: self.alive() and condition(), seconds, what)
+
+    def signal(self, how):
+        self.process.send_signal(how)
+
+    def wait(self, seconds):
+        return self.process.wait(seconds)
+
+    def stop(self, seconds=30):
+        """SIGTERM; returns the exit status."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(10)
+
+    def peak_memory(self):
+        """Bytes of the largest resident set so far."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+
+def pause(seconds):
+    """For tests in which time itself is the subject."""
+    time.sleep(seconds)

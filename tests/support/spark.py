@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark session in a process of its own, with the Kafka source, Iceberg and Avro.
+
+The session is started once (about 8 s) and then runs pieces of PySpark code that tests hand over: run() executes the
+text with `spark` and the given variables in scope and returns what it left in `result`.
+"""
+
+import multiprocessing.connection
+import os
+import sys
+import tempfile
+import traceback
+
+from components import CACHE, Process, wait_until
+
+
+class SparkError(Exception):
+    pass
+
+
+class Spark(Process):
+    def __init__(self, folder, memory="1g", master="local[2]"):
+        super().__init__(folder, "spark")
+        self.memory = memory
+        self.master = master
+        self.connection = None
+
+    def start(self, seconds=120):
+        # A short path of its own: the names of Unix sockets are limited to 107 bytes.
+        address = os.path.join(tempfile.mkdtemp(prefix="calve-spark-"), "socket")
+        listener = multiprocessing.connection.Listener(address, "AF_UNIX")
+        env = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "TZ": "UTC"}
+        self.spawn([sys.executable, os.path.abspath(__file__), address, self.memory, self.master], env)
+        listener._listener._socket.settimeout(1)
+
+        def connected():
+            self.check_alive()
+            return listener.accept()
+
+        self.connection = wait_until(connected, seconds, "spark")
+        listener.close()
+        self._receive(seconds)
+        return self
+
+    def _receive(self, seconds):
+        if not self.connection.poll(seconds):
+            raise TimeoutError(f"spark: no answer within {seconds} s, see {self.log}")
+        ok, value = self.connection.recv()
+        if not ok:
+            raise SparkError(value)
+        return value
+
+    def run(self, code, seconds=300, **variables):
+        self.check_alive()
+        self.connection.send((code, variables))
+        return self._receive(seconds)
+
+    def add_catalog(self, lake):
+        """Makes a job.Lake known under its name; sessions load a catalog at its first use."""
+        self.run("for k, v in settings.items(): spark.conf.set(k, v)", settings=lake.spark_settings())
+
+    def arrow(self, query, seconds=300):
+        import pyarrow as pa
+
+        data = self.run(_ARROW, seconds, query=query)
+        with pa.ipc.open_stream(data) as reader:
+            return reader.read_all()
+
+    def sql(self, query, seconds=300):
+        """Rows as plain tuples."""
+        return self.run("result = [tuple(r) for r in spark.sql(query).collect()]", seconds, query=query)
+
+    def stop(self):
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+        super().stop()
+
+
+# Rows leave as an Arrow stream. The catalog's own cache of tables would hide the commits of others: REFRESH is not
+# enough for a catalog that was replaced, so tests switch the cache off (see Lake.spark_settings).
+_ARROW = """
+import io
+import pyarrow as pa
+table = spark.sql(query).toArrow()
+sink = io.BytesIO()
+with pa.ipc.new_stream(sink, table.schema) as writer:
+    writer.write_table(table)
+result = sink.getvalue()
+"""
+
+
+def _session(memory, master):
+    from pyspark.sql import SparkSession
+
+    jars = ",".join(str(p) for p in sorted((CACHE / "spark" / "jars").glob("*.jar")))
+    settings = {
+        "spark.jars": jars,
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.ansi.enabled": "true",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Duser.timezone=UTC",
+    }
+    builder = SparkSession.builder.master(master).appName("calve-tests")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("WARN")
+    return session
+
+
+def _serve(address, memory, master):
+    connection = multiprocessing.connection.Client(address, "AF_UNIX")
+    scope = {"spark": _session(memory, master)}
+    connection.send((True, None))
+    while True:
+        try:
+            code, variables = connection.recv()
+        except EOFError:
+            break
+        try:
+            scope.update(variables)
+            scope["result"] = None
+            exec(code, scope)
+            connection.send((True, scope["result"]))
+        except Exception as e:  # noqa: BLE001 (every failure of the test's code goes back to the test)
+            connection.send((False, f"{e}\n{traceback.format_exc()}"))
+    scope["spark"].stop()
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:4])
