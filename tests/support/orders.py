@@ -58,7 +58,7 @@ VERSION_2 = schema(extra={"name": "is_premium", "type": "boolean", "default": Fa
 COLUMNS = "order_id string, item string, price decimal(10,2), supplier string, bid_time timestamptz"
 COLUMNS_REQUIRED = (
     "order_id string not null, item string not null, price decimal(10,2) not null, supplier string not null, "
-    "bid_time timestamp not null"
+    "bid_time timestamp_ntz not null"
 )
 SELECT = (
     "value.order_id, value.item, CAST(value.price AS DECIMAL(10,2)) AS price, value.supplier, value.bid_time"

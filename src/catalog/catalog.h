@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Catalogs: find a table, swap its metadata location atomically. One small vtable; implementations
+ * in sql/ (SQLite in the JDBC-catalog layout) and hadoop/ (version-hint). A catalog is used by one
+ * thread at a time. Adding one is a file and a row in catalog.c. */
+#ifndef CALVE_CATALOG_CATALOG_H
+#define CALVE_CATALOG_CATALOG_H
+
+#include "base/properties.h"
+#include "base/str.h"
+#include "storage/store.h"
+
+/* catalog.namespace[.namespace…].table, split. Lives in the arena that it was parsed into. */
+struct cv_table_name {
+    const char *catalog;
+    const char **levels; /* of the namespace, at least one */
+    size_t level_count;
+    const char *table;
+    const char *branch; /* from a last part "branch_<name>"; NULL = main */
+};
+
+enum cv_code cv_table_name_parse(const char *text, struct cv_arena *arena,
+                                 struct cv_table_name *ret_name, struct cv_error *err);
+
+struct cv_catalog;
+
+struct cv_catalog_ops {
+    const char *type; /* "sql", "hadoop" */
+    enum cv_code (*open)(const char *name, const struct cv_properties *properties,
+                         struct cv_catalog **ret_catalog, struct cv_error *);
+    /* The current metadata location; CV_NOT_FOUND. */
+    enum cv_code (*load)(struct cv_catalog *, const struct cv_table_name *, struct cv_arena *,
+                         const char **ret_location, struct cv_error *);
+    /* Registers a new table; makes the namespace; CV_EXISTS. */
+    enum cv_code (*create)(struct cv_catalog *, const struct cv_table_name *,
+                           const char *metadata_location, struct cv_error *);
+    /* Swaps base for next. CV_CONFLICT: definitely not applied, somebody else was first.
+     * CV_UNKNOWN: may have been applied; the caller looks before it does anything else. */
+    enum cv_code (*commit)(struct cv_catalog *, const struct cv_table_name *, const char *base,
+                           const char *next, struct cv_error *);
+    enum cv_code (*drop)(struct cv_catalog *, const struct cv_table_name *, struct cv_error *);
+    /* Full names ("ns.table") of all tables, sorted. */
+    enum cv_code (*list)(struct cv_catalog *, struct cv_arena *, char ***ret_names,
+                         size_t *ret_count, struct cv_error *);
+    /* Location for a new table, and the name of its next metadata file (version counts from 0;
+     * `base` NULL for a new table). */
+    enum cv_code (*table_location)(struct cv_catalog *, const struct cv_table_name *,
+                                   struct cv_arena *, const char **ret_location, struct cv_error *);
+    enum cv_code (*metadata_location)(struct cv_catalog *, const char *metadata_folder,
+                                      const char *base, bool gzip, struct cv_arena *,
+                                      const char **ret_location, struct cv_error *);
+    void (*free)(struct cv_catalog *);
+};
+
+struct cv_catalog {
+    const struct cv_catalog_ops *ops;
+};
+
+/* `properties`: type, uri, warehouse, catalog-name and whatever the type takes; unknown keys are
+ * refused. */
+enum cv_code cv_catalog_open(const char *name, const struct cv_properties *properties,
+                             struct cv_catalog **ret_catalog, struct cv_error *err);
+void cv_catalog_free(struct cv_catalog *catalog);
+CV_DEFINE_CLEANUP(struct cv_catalog *, cv_catalog_free)
+
+#endif

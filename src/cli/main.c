@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The program. */
+int main(void)
+{
+    return 0;
+}

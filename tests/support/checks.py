@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold for every table that calve wrote, whatever the test was about."""
+
+import json
+import pathlib
+import collections
+
+import pyarrow.parquet as pq
+
+from readers import comparable, live_files, open_table, read_duckdb, read_pyiceberg, read_spark
+
+
+def local(path):
+    return pathlib.Path(str(path).removeprefix("file://").removeprefix("file:"))
+
+
+def snapshots(lake, table):
+    """From the metadata file itself, oldest first."""
+    return lake.metadata(table)["snapshots"]
+
+
+def summaries(lake, table):
+    return [s["summary"] for s in snapshots(lake, table)]
+
+
+def position(lake, table, job):
+    """The position of a job in the newest snapshot that has one."""
+    for summary in reversed(summaries(lake, table)):
+        if f"calve.position.{job}" in summary:
+            return json.loads(summary[f"calve.position.{job}"])
+    return None
+
+
+def epochs(lake, table):
+    return [int(s["spark.sql.streaming.epochId"]) for s in summaries(lake, table)]
+
+
+def read_everywhere(lake, table, spark=None, columns=("*",), uuid_columns=()):
+    """The rows, the same in PyIceberg, DuckDB and, where a session is given, Spark."""
+    found = comparable(read_pyiceberg(lake, table, columns), uuid_columns)
+    assert comparable(read_duckdb(lake, table, columns), uuid_columns) == found, "DuckDB and PyIceberg differ"
+    if spark is not None:
+        assert comparable(read_spark(spark, lake, table, columns), uuid_columns) == found, "Spark and PyIceberg differ"
+    return found
+
+
+def check_table(lake, table):
+    """Invariants of the files: no path twice, every file there with as many rows and bytes as the manifest says, totals
+    of the summary right, an id on every Parquet column, and each live snapshot's epoch once."""
+    files = live_files(lake, table)
+    paths = [f.file_path for f in files]
+    assert len(paths) == len(set(paths)), "a data file path is in two live entries"
+    for file in files:
+        path = local(file.file_path)
+        assert path.stat().st_size == file.file_size_in_bytes, path
+        footer = pq.ParquetFile(path)
+        assert footer.metadata.num_rows == file.record_count, path
+        assert all(b"PARQUET:field_id" in (footer.schema_arrow.field(i).metadata or {})
+                   for i in range(len(footer.schema_arrow))), path  # fmt: skip
+    snapshot = open_table(lake, table).current_snapshot()
+    if snapshot is not None:
+        summary = snapshot.summary
+        assert int(summary["total-data-files"]) == len(files)
+        assert int(summary["total-records"]) == sum(f.record_count for f in files)
+        assert int(summary["total-files-size"]) == sum(f.file_size_in_bytes for f in files)
+    written = collections.Counter(
+        (s["spark.sql.streaming.queryId"], s["spark.sql.streaming.epochId"])
+        for s in summaries(lake, table)
+        if "spark.sql.streaming.queryId" in s
+    )
+    assert all(n == 1 for n in written.values()), f"an epoch was committed twice: {written}"
+
+
+def referenced_files(lake, table):
+    """All files that the current metadata reaches, from every snapshot."""
+    opened = open_table(lake, table)
+    found = {local(opened.metadata_location)}
+    found |= {local(entry.metadata_file) for entry in opened.metadata.metadata_log}
+    for snapshot in opened.metadata.snapshots:
+        found.add(local(snapshot.manifest_list))
+        for manifest in snapshot.manifests(opened.io):
+            found.add(local(manifest.manifest_path))
+            for entry in manifest.fetch_manifest_entry(opened.io, discard_deleted=False):
+                found.add(local(entry.data_file.file_path))
+    return found
+
+
+def stray_files(lake, table):
+    """Files below the table that nothing references: leftovers of a crash, and nothing else may look otherwise."""
+    folder = lake.folder_of(table)
+    there = {p for p in folder.rglob("*") if p.is_file()}
+    stray = there - referenced_files(lake, table) - {folder / "metadata" / "version-hint.text"}
+    allowed = (".parquet", ".avro", ".metadata.json", ".tmp")
+    assert all(p.name.endswith(allowed) for p in stray), stray
+    return stray
+
+
+def added_files(summary):
+    return int(summary.get("added-data-files", 0))
