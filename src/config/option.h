@@ -56,6 +56,9 @@ bool cv_options_known(const struct cv_option_table *table, const char *key);
 /* CV_CONFIG naming the first required option that has no value. */
 enum cv_code cv_options_check_required(const struct cv_option_table *table, const void *target,
                                        struct cv_error *err);
+/* The name closest to a mistyped one among `count` names; NULL when none is close. */
+const char *cv_nearest_name(const char *name, const char *(*name_at)(const void *context, size_t i),
+                            const void *context, size_t count);
 /* "256 MiB", "1g", "65536" → bytes. */
 enum cv_code cv_parse_bytes(const char *text, int64_t *ret_bytes, struct cv_error *err);
 
