@@ -39,8 +39,8 @@ CV_DEFINE_CLEANUP(struct cv_http_client *, cv_http_client_free)
 /* GET. Any status is CV_OK: the caller judges *ret_status. The body is appended to `ret_body`.
  * No answer (resolve, connect, TLS hand-shake cut, time-out) is CV_IO with CV_ERROR_RETRIABLE; a
  * certificate that does not verify is CV_AUTH; a bad URL CV_CONFIG; a larger answer CV_LIMIT.
- * Redirects are followed on the same host only, so that credentials go nowhere else. `headers` may
- * be NULL. */
+ * Redirects are followed (five at most, never from https to http); credentials go to the first host
+ * only. `headers` may be NULL. */
 enum cv_code cv_http_get(struct cv_http_client *client, const char *url,
                          const struct cv_http_header *headers, size_t header_count,
                          int *ret_status, struct cv_buf *ret_body, struct cv_error *err);

@@ -36,6 +36,9 @@ struct cv_store_ops {
                          enum cv_code (*each)(void *context, const struct cv_listed_file *,
                                               struct cv_error *),
                          void *context, struct cv_error *);
+    /* Makes files that were closed with cv_output_close_unsynced() durable. NULL: they are. */
+    enum cv_code (*sync)(struct cv_store *, const char *const *locations, size_t count,
+                         struct cv_error *);
     void (*free)(struct cv_store *);
 };
 
@@ -43,6 +46,8 @@ struct cv_output_ops {
     enum cv_code (*write)(struct cv_output *, const void *bytes, size_t length, struct cv_error *);
     /* Makes the file durable and visible (fsync of file and folder, or completed upload). */
     enum cv_code (*close)(struct cv_output *, struct cv_error *);
+    /* The same without waiting for the disk; the store's sync() follows. NULL: as close. */
+    enum cv_code (*close_unsynced)(struct cv_output *, struct cv_error *);
     /* Removes what was written; never fails visibly. Also right after a failed close. */
     void (*abort)(struct cv_output *);
 };
@@ -74,11 +79,26 @@ enum cv_code cv_store_read_range(struct cv_store *store, const char *location, i
 /* Creates, writes and closes; on failure nothing is left. */
 enum cv_code cv_store_write(struct cv_store *store, const char *location, const void *bytes,
                             size_t length, struct cv_error *err);
+/* The same, durable only after cv_store_sync(). */
+enum cv_code cv_store_write_unsynced(struct cv_store *store, const char *location,
+                                     const void *bytes, size_t length, struct cv_error *err);
+/* Makes files durable that were written or closed unsynced, their folders too: each file once, each
+ * folder once. To be called before anything refers to them. */
+enum cv_code cv_store_sync(struct cv_store *store, const char *const *locations, size_t count,
+                           struct cv_error *err);
+enum cv_code cv_store_size(struct cv_store *store, const char *location, int64_t *ret_size,
+                           struct cv_error *err);
+/* Absent is fine. */
 enum cv_code cv_store_remove(struct cv_store *store, const char *location, struct cv_error *err);
+enum cv_code cv_store_list(struct cv_store *store, const char *prefix,
+                           enum cv_code (*each)(void *context, const struct cv_listed_file *,
+                                                struct cv_error *),
+                           void *context, struct cv_error *err);
 
 enum cv_code cv_output_write(struct cv_output *output, const void *bytes, size_t length,
                              struct cv_error *err);
 enum cv_code cv_output_close(struct cv_output *output, struct cv_error *err); /* frees on success */
+enum cv_code cv_output_close_unsynced(struct cv_output *output, struct cv_error *err); /* so too */
 void cv_output_abort(struct cv_output *output);                               /* frees; NULL is fine */
 
 /* "file:///a/b", "file:/a/b" or "/a/b" → "/a/b"; false for other schemes. */
