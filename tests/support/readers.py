@@ -7,6 +7,7 @@ metadata, manifest and Parquet readers), which comes from packages and not from 
 """
 
 import datetime
+import decimal
 import importlib
 import pathlib
 import uuid
@@ -62,6 +63,8 @@ def plain(value):
         return value
     if isinstance(value, float):
         return repr(value)
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")
     if isinstance(value, (bytes, bytearray)):
         return "0x" + bytes(value).hex()
     if isinstance(value, uuid.UUID):

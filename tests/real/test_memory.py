@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounded memory with many Kafka partitions, unsorted rows and far more open table partitions than fit (case 58).
+
+At full length 100 partitions of 10,000 records of 1 KiB and a limit of 512 MiB; shortened a twentieth of it."""
+
+import json
+import random
+
+import pytest
+from checks import check_table
+from job import Job
+from kafka_client import Record, produce
+from readers import live_files, read_pyiceberg
+
+LIMIT_MIB = 256
+DAYS = 5000
+
+
+def load(broker, topic, partitions, count):
+    """Days in no order, so that every batch touches most table partitions."""
+    draw = random.Random(7)
+    pad = "".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=1 << 16))
+    for p in range(partitions):
+        records = []
+        for n in range(count):
+            at = draw.randrange(1 << 15)
+            day = draw.randrange(DAYS)
+            value = {"id": p * count + n, "at": day * 86400_000, "text": pad[at : at + 950]}
+            records.append(Record(json.dumps(value).encode(), partition=p))
+        produce(broker.bootstrap, topic, records, "lz4")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("fanout", [True, False], ids=["fanout", "sorted"])
+def test_many_partitions_unsorted(lake, broker, topics, request, fanout, campaign):
+    partitions, count = (100, 10_000) if campaign else (50, 1_000)
+    limit = 512 if campaign else LIMIT_MIB
+    topic = f"memory-{partitions}"
+    if topics.partitions(topic) == 0:
+        topics.create(topic, partitions)
+        load(broker, topic, partitions, count)
+    lake.create_table("db.t", "id bigint, at timestamp, text string", "day(at)")
+    job = Job(lake, broker, "db.t", topic, value="json", sink={"fanout-enabled": fanout}, memory=f"{limit} MiB")
+    with job.start("--available-now") as running:
+        peak = 0
+        while running.process.poll() is None:
+            try:
+                peak = max(peak, running.peak_memory())
+                running.process.wait(0.2)
+            except Exception:  # noqa: BLE001 (still running, or gone between two looks)
+                continue
+        assert running.process.returncode == 0, running.log()[-3000:]
+    assert peak <= limit << 20, f"{peak >> 20} MiB of {limit} MiB"
+    found = read_pyiceberg(lake, "db.t", ("id",))["id"].to_pylist()
+    assert sorted(found) == list(range(partitions * count))
+    files = live_files(lake, "db.t")
+    assert len(files) <= 3 * DAYS
+    check_table(lake, "db.t")
+
+
+def test_deep_backlog_of_one_partition(lake, broker, topics, campaign):
+    """A backlog much larger than the limit in one batch: fetching waits for the writer."""
+    count = 400_000 if campaign else 60_000
+    topic = topics.create("memory-deep")
+    pad = "x" * 1900
+    produce(broker.bootstrap, topic, ({"id": n, "text": f"{n}{pad}"} for n in range(count)), "lz4")
+    lake.create_table("db.t", "id bigint, text string")
+    job = Job(lake, broker, "db.t", topic, value="json", memory="96 MiB")
+    with job.start("--available-now") as running:
+        peak = 0
+        while running.process.poll() is None:
+            try:
+                peak = max(peak, running.peak_memory())
+                running.process.wait(0.1)
+            except Exception:  # noqa: BLE001
+                continue
+        assert running.process.returncode == 0, running.log()[-3000:]
+    assert peak <= 96 << 20, f"{peak >> 20} MiB"
+    assert read_pyiceberg(lake, "db.t", ("id",)).num_rows == count
