@@ -125,9 +125,9 @@ static size_t child_length_at(const struct cv_builder *builder, size_t length)
 
 void cv_builder_truncate(struct cv_builder *builder, size_t length)
 {
+    /* Children first, and always: a half-filled row has values below a child that has none yet. */
     for (size_t i = 0; i < builder->child_count; i++)
-        if (builder->children[i].length > child_length_at(builder, length))
-            cv_builder_truncate(&builder->children[i], child_length_at(builder, length));
+        cv_builder_truncate(&builder->children[i], child_length_at(builder, length));
     if (length >= builder->length)
         return;
     if (builder->validity)

@@ -31,6 +31,7 @@ struct cv_value_options {
     const char *bearer_token;
     const char *registry_ca; /* schema.registry.ssl.ca.location */
     bool json_nonnumeric;    /* allowNonNumericNumbers */
+    int json_timestamp_unit; /* of integers: 0 seconds, 1 ms, 2 µs */
     bool case_sensitive;     /* JSON keys and Avro fields against column names */
     int64_t registry_retry_us; /* longest wait between tries during an outage */
 };

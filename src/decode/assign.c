@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See assign.h. */
+#include "decode/assign.h"
+
+#include <stdio.h>
+
+void cv_problem(struct cv_buf *problems, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cv_buf_printf(problems, "%s%s", problems->length ? "; " : "", text);
+}
+
+size_t cv_assign_find_column(const struct cv_schema *table, const char *name, bool *ret_ambiguous)
+{
+    size_t found = SIZE_MAX;
+
+    *ret_ambiguous = false;
+    for (size_t i = 0; i < table->root.field_count; i++)
+        if (strcmp(table->root.fields[i].name, name) == 0)
+            return i;
+    for (size_t i = 0; i < table->root.field_count; i++) {
+        if (!cv_text_equal_nocase(table->root.fields[i].name, name))
+            continue;
+        *ret_ambiguous = found != SIZE_MAX;
+        if (*ret_ambiguous)
+            return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
+static bool fields_allowed(const struct cv_type *from, const struct cv_type *to)
+{
+    if (from->field_count != to->field_count)
+        return false;
+    for (size_t i = 0; i < from->field_count; i++) {
+        const struct cv_field *a = &from->fields[i];
+        const struct cv_field *b = &to->fields[i];
+
+        if ((from->kind == CV_TYPE_STRUCT && !cv_text_equal_nocase(a->name, b->name)) ||
+            (b->required && !a->required) || !cv_type_equal(&a->type, &b->type)) {
+            bool nested = cv_type_is_nested(&a->type) && a->type.kind == b->type.kind;
+
+            if (!nested || (b->required && !a->required) || !fields_allowed(&a->type, &b->type))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to)
+{
+    if (cv_type_is_nested(from))
+        return from->kind == to->kind && fields_allowed(from, to);
+    if (from->kind == CV_TYPE_INT && to->kind == CV_TYPE_LONG)
+        return true;
+    if (from->kind == CV_TYPE_FLOAT && to->kind == CV_TYPE_DOUBLE)
+        return true;
+    if (from->kind == CV_TYPE_TIMESTAMPTZ && to->kind == CV_TYPE_TIMESTAMP)
+        return true;
+    if (from->kind == CV_TYPE_DECIMAL && to->kind == CV_TYPE_DECIMAL)
+        return from->scale == to->scale && from->precision <= to->precision;
+    return cv_type_equal(from, to);
+}
+
+void cv_append_value(struct cv_builder *builder, const struct cv_value *value)
+{
+    if (value->is_null) {
+        cv_builder_null(builder);
+        return;
+    }
+    switch (builder->type->kind) {
+    case CV_TYPE_BOOLEAN:
+        cv_builder_bool(builder, value->boolean);
+        break;
+    case CV_TYPE_INT:
+    case CV_TYPE_DATE:
+        cv_builder_i32(builder, value->i32);
+        break;
+    case CV_TYPE_LONG:
+    case CV_TYPE_TIME:
+    case CV_TYPE_TIMESTAMP:
+    case CV_TYPE_TIMESTAMPTZ:
+        cv_builder_i64(builder, value->i64);
+        break;
+    case CV_TYPE_FLOAT:
+        cv_builder_f32(builder, value->f32);
+        break;
+    case CV_TYPE_DOUBLE:
+        cv_builder_f64(builder, value->f64);
+        break;
+    case CV_TYPE_DECIMAL:
+        cv_builder_decimal(builder, value->decimal);
+        break;
+    case CV_TYPE_UUID:
+    case CV_TYPE_FIXED:
+        cv_builder_fixed(builder, value->bytes.ptr);
+        break;
+    default:
+        cv_builder_bytes(builder, value->bytes.ptr, value->bytes.length);
+    }
+}
+
+/* The checks of one item against its column; false when it cannot feed it. */
+static bool check_item(struct cv_decoder *d, const struct cv_select_item *item, struct cv_feed *feed,
+                       const struct cv_field *column, struct cv_buf *problems)
+{
+    const struct cv_format_ops *format = d->format;
+    char from[CV_TYPE_TEXT_BYTES];
+    char to[CV_TYPE_TEXT_BYTES];
+
+    if (item->cast != CV_SELECT_ASSIGN)
+        feed->cast_type = item->cast_type;
+    if (feed->kind == CV_FEED_KAFKA) {
+        feed->source_type = cv_kafka_column_type(item->column, format->value_kind);
+        if (item->cast == CV_SELECT_ASSIGN)
+            feed->cast_type = feed->source_type;
+        cv_type_text(&feed->source_type, from);
+        cv_type_text(&feed->cast_type, to);
+        if (item->cast != CV_SELECT_ASSIGN &&
+            (cv_type_is_nested(&feed->source_type) || cv_type_is_nested(&feed->cast_type) ||
+             !cv_cast_allowed(&feed->source_type, &feed->cast_type))) {
+            cv_problem(problems, "%s: %s cannot be cast to %s", item->text, from, to);
+            return false;
+        }
+    } else if (item->cast == CV_SELECT_ASSIGN) {
+        return true; /* the type comes from the value's schema or from the column */
+    }
+    if (cv_assign_allowed(&feed->cast_type, &column->type))
+        return true;
+    cv_type_text(&feed->cast_type, from);
+    cv_type_text(&column->type, to);
+    cv_problem(problems, "%s is %s and column %s is %s%s", item->text, from, column->name, to,
+               cv_type_is_nested(&column->type) ? "" : " (write a CAST)");
+    return false;
+}
+
+static void assign_item(struct cv_decoder *d, const struct cv_select_item *item,
+                        struct cv_buf *problems)
+{
+    const struct cv_format_ops *format = d->format;
+    bool ambiguous;
+    size_t index = cv_assign_find_column(d->config.table, item->name, &ambiguous);
+    struct cv_feed *feed;
+
+    if (item->path_length > 0 && !(item->column == CV_KAFKA_VALUE && format->has_fields)) {
+        cv_problem(problems, "%s: %s has no fields%s", item->text,
+                   cv_kafka_column_name(item->column),
+                   item->column == CV_KAFKA_VALUE ? " in this value.format" : "");
+        return;
+    }
+    if (item->column == CV_KAFKA_HEADERS && !d->config.include_headers)
+        cv_problem(problems, "%s: set source.includeHeaders to true", item->text);
+    if (index == SIZE_MAX) {
+        if (ambiguous)
+            cv_problem(problems, "%s: more than one column is named %s but for letter case",
+                       item->text, item->name);
+        else if (!d->config.ignore_unknown)
+            cv_problem(problems, "%s: the table has no column %s", item->text, item->name);
+        return;
+    }
+    feed = &d->feeds[index];
+    if (feed->kind != CV_FEED_NONE) {
+        cv_problem(problems, "column %s gets both %s and %s", item->name, feed->text, item->text);
+        return;
+    }
+    *feed = (struct cv_feed){
+        .kind = item->column == CV_KAFKA_VALUE && format->value_fed_by_format ? CV_FEED_VALUE
+                                                                              : CV_FEED_KAFKA,
+        .column = item->column,
+        .path = item->path,
+        .path_length = item->path_length,
+        .cast = item->cast,
+        .text = item->text,
+    };
+    (void)check_item(d, item, feed, &d->config.table->root.fields[index], problems);
+}
+
+/* value.* feeds every column that no other item does, by its name. */
+static void assign_star(struct cv_decoder *d)
+{
+    for (size_t i = 0; i < d->column_count; i++) {
+        struct cv_feed *feed = &d->feeds[i];
+        const char **path;
+
+        if (feed->kind != CV_FEED_NONE)
+            continue;
+        path = cv_arena_array(&d->arena, const char *, 1);
+        path[0] = d->config.table->root.fields[i].name;
+        *feed = (struct cv_feed){
+            .kind = CV_FEED_VALUE,
+            .column = CV_KAFKA_VALUE,
+            .star = true,
+            .path = path,
+            .path_length = 1,
+            .text = cv_arena_printf(&d->arena, "value.%s", path[0]),
+        };
+    }
+}
+
+void cv_assign_columns(struct cv_decoder *d, struct cv_buf *problems)
+{
+    const struct cv_field *columns = d->config.table->root.fields;
+
+    d->column_count = d->config.table->root.field_count;
+    d->feeds = cv_arena_array(&d->arena, struct cv_feed, d->column_count);
+    d->required = cv_arena_array(&d->arena, size_t, d->column_count);
+    for (size_t i = 0; i < d->select.count; i++) {
+        if (d->select.items[i].star)
+            d->star = true;
+        else
+            assign_item(d, &d->select.items[i], problems);
+    }
+    if (d->star && d->format->has_fields)
+        assign_star(d);
+    else if (d->star)
+        cv_problem(problems, "value.*: value has no fields in value.format %s", d->format->name);
+    for (size_t i = 0; i < d->column_count; i++) {
+        if (!columns[i].required)
+            continue;
+        d->required[d->required_count++] = i;
+        if (d->feeds[i].kind == CV_FEED_NONE)
+            cv_problem(problems, "column %s is required and nothing feeds it", columns[i].name);
+    }
+}

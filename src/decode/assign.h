@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which table column each item of the select feeds, by name and Iceberg's write-compatibility rule;
+ * and the way of one value into a column. */
+#ifndef CALVE_DECODE_ASSIGN_H
+#define CALVE_DECODE_ASSIGN_H
+
+#include "decode/decoder_int.h"
+
+/* Fills decoder->feeds and ->required from the select. What does not fit is added to `problems`. */
+void cv_assign_columns(struct cv_decoder *decoder, struct cv_buf *problems);
+
+/* Adds one problem to the list that ends as one message. */
+void cv_problem(struct cv_buf *problems, const char *format, ...) CV_PRINTF(2, 3);
+
+/* Table column by name: the exact name, else the only one that differs in letter case alone.
+ * SIZE_MAX: none, or (ambiguous) more than one. */
+size_t cv_assign_find_column(const struct cv_schema *table, const char *name, bool *ret_ambiguous);
+
+/* True when a value of `from` may be written into a column of `to` without a cast: the same type or
+ * one that Iceberg promotes (int → long, float → double, a wider decimal of the same scale); an
+ * instant also fits a timestamp without zone, in which it is UTC's wall clock. */
+bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to);
+
+/* Appends a value of a primitive type to a column of that very type. */
+void cv_append_value(struct cv_builder *builder, const struct cv_value *value);
+
+/* True when the last value of the column is NULL. */
+static inline bool cv_last_is_null(const struct cv_builder *builder)
+{
+    return builder->validity && !cv_bit_get(builder->validity, builder->length - 1);
+}
+
+#endif
