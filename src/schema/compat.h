@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Iceberg's write-compatibility rule: which rows may be assigned to which table. By name and in
+ * any order; a value may only widen (int → long, float → double, decimal to a higher precision of
+ * the same scale); no null into a required field; no required column may be missing. */
+#ifndef CALVE_SCHEMA_COMPAT_H
+#define CALVE_SCHEMA_COMPAT_H
+
+#include "base/buf.h"
+#include "schema/type.h"
+
+enum cv_assign_flag {
+    CV_ASSIGN_IGNORE_UNKNOWN = 1, /* fields that the table lacks are no problem */
+};
+
+/* True if values of this primitive type may stand in a column of that one as they are or widened.
+ */
+bool cv_type_widens(const struct cv_type *from, const struct cv_type *to);
+
+/* The field of a struct type by name: an exact match, else the only one that differs in letter
+ * case. NULL if none, and with *ret_ambiguous (may be NULL) when several differ in case. */
+const struct cv_field *cv_struct_find_nocase(const struct cv_type *type, const char *name,
+                                             bool *ret_ambiguous);
+
+/* Checks that values of type `from` (never null when from_required) can be assigned to the field.
+ * Appends one line for each problem to `problems`, each beginning with `path`; returns their
+ * number. */
+size_t cv_schema_check_assign(const struct cv_type *from, bool from_required,
+                              const struct cv_field *to, const char *path, unsigned flags,
+                              struct cv_buf *problems);
+/* The same for a row: each column of the table against the field of that name. */
+size_t cv_schema_check_assign_row(const struct cv_type *from, const struct cv_type *to,
+                                  unsigned flags, struct cv_buf *problems);
+
+#endif
