@@ -42,14 +42,8 @@ def test_many_partitions_unsorted(lake, broker, topics, request, fanout, campaig
     lake.create_table("db.t", "id bigint, at timestamp, text string", "day(at)")
     job = Job(lake, broker, "db.t", topic, value="json", sink={"fanout-enabled": fanout}, memory=f"{limit} MiB")
     with job.start("--available-now") as running:
-        peak = 0
-        while running.process.poll() is None:
-            try:
-                peak = max(peak, running.peak_memory())
-                running.process.wait(0.2)
-            except Exception:  # noqa: BLE001 (still running, or gone between two looks)
-                continue
-        assert running.process.returncode == 0, running.log()[-3000:]
+        status, peak = running.finish(600)
+        assert status == 0, running.log()[-3000:]
     assert peak <= limit << 20, f"{peak >> 20} MiB of {limit} MiB"
     found = read_pyiceberg(lake, "db.t", ("id",))["id"].to_pylist()
     assert sorted(found) == list(range(partitions * count))
@@ -67,13 +61,7 @@ def test_deep_backlog_of_one_partition(lake, broker, topics, campaign):
     lake.create_table("db.t", "id bigint, text string")
     job = Job(lake, broker, "db.t", topic, value="json", memory="96 MiB")
     with job.start("--available-now") as running:
-        peak = 0
-        while running.process.poll() is None:
-            try:
-                peak = max(peak, running.peak_memory())
-                running.process.wait(0.1)
-            except Exception:  # noqa: BLE001
-                continue
-        assert running.process.returncode == 0, running.log()[-3000:]
+        status, peak = running.finish(200)
+        assert status == 0, running.log()[-3000:]
     assert peak <= 96 << 20, f"{peak >> 20} MiB"
     assert read_pyiceberg(lake, "db.t", ("id",)).num_rows == count

@@ -273,12 +273,24 @@ class Running:
             self.process.kill()
             self.process.wait(10)
 
-    def peak_memory(self):
-        """Bytes of the largest resident set so far."""
-        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024
+    def finish(self, seconds):
+        """Waits for the end; the exit status and the largest resident set that was seen."""
+        peak, deadline = 0, time.monotonic() + seconds
+        while self.process.poll() is None:
+            peak = max(peak, peak_memory(self.process.pid))
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"calve did not end within {seconds} s:\n{self.log()[-3000:]}")
+            time.sleep(0.02)
+        return self.process.returncode, peak
+
+
+def peak_memory(pid):
+    """Bytes of the largest resident set of a process so far; 0 when it has gone."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
         return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
 
 
 def pause(seconds):
