@@ -3,6 +3,8 @@
  * See assign.h. */
 #include "decode/assign.h"
 
+#include "schema/compat.h"
+
 #include <stdio.h>
 
 void cv_problem(struct cv_buf *problems, const char *format, ...)
@@ -18,21 +20,9 @@ void cv_problem(struct cv_buf *problems, const char *format, ...)
 
 size_t cv_assign_find_column(const struct cv_schema *table, const char *name, bool *ret_ambiguous)
 {
-    size_t found = SIZE_MAX;
+    const struct cv_field *field = cv_struct_find_nocase(&table->root, name, ret_ambiguous);
 
-    *ret_ambiguous = false;
-    for (size_t i = 0; i < table->root.field_count; i++)
-        if (strcmp(table->root.fields[i].name, name) == 0)
-            return i;
-    for (size_t i = 0; i < table->root.field_count; i++) {
-        if (!cv_text_equal_nocase(table->root.fields[i].name, name))
-            continue;
-        *ret_ambiguous = found != SIZE_MAX;
-        if (*ret_ambiguous)
-            return SIZE_MAX;
-        found = i;
-    }
-    return found;
+    return field ? (size_t)(field - table->root.fields) : SIZE_MAX;
 }
 
 static bool fields_allowed(const struct cv_type *from, const struct cv_type *to)
@@ -58,15 +48,8 @@ bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to)
 {
     if (cv_type_is_nested(from))
         return from->kind == to->kind && fields_allowed(from, to);
-    if (from->kind == CV_TYPE_INT && to->kind == CV_TYPE_LONG)
-        return true;
-    if (from->kind == CV_TYPE_FLOAT && to->kind == CV_TYPE_DOUBLE)
-        return true;
-    if (from->kind == CV_TYPE_TIMESTAMPTZ && to->kind == CV_TYPE_TIMESTAMP)
-        return true;
-    if (from->kind == CV_TYPE_DECIMAL && to->kind == CV_TYPE_DECIMAL)
-        return from->scale == to->scale && from->precision <= to->precision;
-    return cv_type_equal(from, to);
+    return cv_type_widens(from, to) ||
+           (from->kind == CV_TYPE_TIMESTAMPTZ && to->kind == CV_TYPE_TIMESTAMP);
 }
 
 void cv_append_value(struct cv_builder *builder, const struct cv_value *value)

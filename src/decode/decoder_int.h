@@ -91,6 +91,7 @@ const char *cv_format_names(struct cv_arena *arena);
 
 extern const struct cv_format_ops cv_format_raw;
 extern const struct cv_format_ops cv_format_string;
+extern const struct cv_format_ops cv_format_avro;
 
 /* Sets the worker's fault. */
 void cv_decode_fault_set(struct cv_decode_worker *worker, const char *field, const char *format,
