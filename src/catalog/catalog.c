@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of tables, the table of catalog types, and what all types share. */
+#include "catalog/catalog_int.h"
+
+#include <stdio.h>
+
+static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_hadoop_catalog_ops};
+
+#define SETTING(field) offsetof(struct cv_catalog_settings, field)
+
+static const struct cv_option options[] = {
+    {.name = "type", .type = CV_OPTION_TEXT, .offset = SETTING(type), .flags = CV_OPTION_REQUIRED,
+     .help = "Kind of catalog: sql (SQLite in the layout of Iceberg's JDBC catalog) or hadoop "
+             "(folders with version-hint.text)."},
+    {.name = "uri", .type = CV_OPTION_TEXT, .offset = SETTING(uri),
+     .help = "Database of an sql catalog: sqlite:FILE, sqlite:///FILE or jdbc:sqlite:FILE."},
+    {.name = "warehouse", .type = CV_OPTION_TEXT, .offset = SETTING(warehouse),
+     .help = "Folder below which new tables lie, as <warehouse>/<namespace>/<table>."},
+    {.name = "catalog-name", .type = CV_OPTION_TEXT, .offset = SETTING(catalog_name),
+     .help = "Name under which an sql catalog keeps its rows, when it is another one than the "
+             "catalog's name here."},
+};
+
+const struct cv_option_table cv_catalog_options = {
+    .section = "catalogs.<name>",
+    .about = "A catalog finds tables and swaps their metadata.",
+    .options = options,
+    .count = CV_ARRAY_LENGTH(options),
+};
+
+static bool part_is_legal(const char *part)
+{
+    size_t length = strlen(part);
+
+    if (length == 0 || length > CV_NAME_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)part[i] < ' ' || part[i] == '/' || part[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* Splits at dots and keeps empty parts, which are errors. */
+static const char **split_name(const char *text, struct cv_arena *arena, size_t *ret_count)
+{
+    size_t most = 1;
+    const char **parts;
+
+    for (const char *c = text; *c; c++)
+        most += *c == '.';
+    parts = cv_arena_array(arena, const char *, most);
+    for (size_t i = 0; i < most; i++) {
+        size_t length = strcspn(text, ".");
+
+        parts[i] = cv_arena_strndup(arena, text, length);
+        text += length + 1;
+    }
+    *ret_count = most;
+    return parts;
+}
+
+enum cv_code cv_table_name_parse(const char *text, struct cv_arena *arena,
+                                 struct cv_table_name *ret_name, struct cv_error *err)
+{
+    struct cv_table_name name = {0};
+    const char **parts;
+    size_t count;
+
+    if (strlen(text) > CV_PATH_BYTES_MAX / 2)
+        return cv_fail(err, CV_CONFIG, "table name of %zu bytes is too long", strlen(text));
+    parts = split_name(text, arena, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!part_is_legal(parts[i]))
+            return cv_fail(err, CV_CONFIG, "table name \"%s\": part %zu is empty, too long or holds "
+                                           "a slash or control character",
+                           text, i + 1);
+    if (count >= 4 && cv_text_starts_with(parts[count - 1], "branch_") && parts[count - 1][7])
+        name.branch = parts[--count] + 7;
+    if (count < 3) {
+        (void)cv_fail(err, CV_CONFIG, "\"%s\" is not the full name of a table", text);
+        cv_hint(err, "write catalog.namespace.table");
+        return CV_CONFIG;
+    }
+    name.catalog = parts[0];
+    name.levels = parts + 1;
+    name.level_count = count - 2;
+    name.table = parts[count - 1];
+    *ret_name = name;
+    return CV_OK;
+}
+
+const char *cv_table_name_namespace(const struct cv_table_name *name, struct cv_arena *arena)
+{
+    const char *joined = name->levels[0];
+
+    for (size_t i = 1; i < name->level_count; i++)
+        joined = cv_arena_printf(arena, "%s.%s", joined, name->levels[i]);
+    return joined;
+}
+
+const char *cv_table_name_text(const struct cv_table_name *name, struct cv_arena *arena)
+{
+    return cv_arena_printf(arena, "%s.%s", cv_table_name_namespace(name, arena), name->table);
+}
+
+const char *cv_catalog_uri_file(const char *uri)
+{
+    if (cv_text_starts_with(uri, "jdbc:"))
+        uri += 5;
+    if (!cv_text_starts_with(uri, "sqlite:"))
+        return NULL;
+    uri += 7;
+    if (cv_text_starts_with(uri, "///"))
+        return uri + 3;
+    return uri;
+}
+
+enum cv_code cv_catalog_warehouse_location(const char *warehouse, const struct cv_table_name *name,
+                                           struct cv_arena *arena, const char **ret_location,
+                                           struct cv_error *err)
+{
+    const char *location = warehouse;
+
+    if (!warehouse || !*warehouse)
+        return cv_fail(err, CV_CONFIG, "catalog %s has no `warehouse`, where new tables would lie",
+                       name->catalog);
+    for (size_t i = 0; i < name->level_count; i++)
+        location = cv_location_join(arena, location, name->levels[i]);
+    *ret_location = cv_location_join(arena, location, name->table);
+    return CV_OK;
+}
+
+int64_t cv_metadata_file_version(const char *location, size_t skip, char end)
+{
+    const char *slash = strrchr(location, '/');
+    const char *file = slash ? slash + 1 : location;
+    const char *stop = strchr(file, end);
+    int64_t version;
+
+    if (!stop || stop < file + skip ||
+        !cv_parse_i64((struct cv_str){file + skip, (size_t)(stop - file) - skip}, &version) ||
+        version < 0 || version >= INT32_MAX)
+        return -1;
+    return version;
+}
+
+static enum cv_code find_type(const char *name, const char *type,
+                              const struct cv_catalog_ops **ret_ops, struct cv_error *err)
+{
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(types); i++)
+        if (cv_text_equal_nocase(types[i]->type, type)) {
+            *ret_ops = types[i];
+            return CV_OK;
+        }
+    (void)cv_fail(err, CV_UNSUPPORTED, "catalog %s: type %.100s is not supported", name, type);
+    cv_hint(err, "the types are sql and hadoop");
+    return CV_UNSUPPORTED;
+}
+
+enum cv_code cv_catalog_open(const char *name, const struct cv_properties *properties,
+                             struct cv_catalog **ret_catalog, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_catalog_settings settings = {0};
+    const struct cv_catalog_ops *ops;
+
+    CV_DO(cv_options_defaults(&cv_catalog_options, &settings, &arena, err));
+    for (size_t i = 0; i < properties->count; i++)
+        CV_TRY(cv_options_set(&cv_catalog_options, &settings, &arena, properties->items[i].key,
+                              properties->items[i].value, err),
+               err, "catalog %s", name);
+    CV_TRY(cv_options_check_required(&cv_catalog_options, &settings, err), err, "catalog %s", name);
+    CV_DO(find_type(name, settings.type, &ops, err));
+    CV_TRY(ops->open(name, &settings, ret_catalog, err), err, "catalog %s", name);
+    return CV_OK;
+}
+
+void cv_catalog_free(struct cv_catalog *catalog)
+{
+    if (catalog)
+        catalog->ops->free(catalog);
+}
