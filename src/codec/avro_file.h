@@ -41,6 +41,7 @@ struct cv_avro_file_reader {
     struct cv_arena arena;
     struct cv_avro_metadata *metadata; /* all keys of the header */
     size_t metadata_count;
+    size_t metadata_capacity;
     struct cv_str schema_json;
     enum cv_codec codec;
     uint8_t sync[16];
