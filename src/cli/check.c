@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * calve check JOB: tries every part of a job and writes nothing. Each part is a line: ok, or what is
+ * wrong and what to do; later parts are tried even if an earlier one failed. */
+#include "cli/command.h"
+#include "cli/stop.h"
+
+#include "base/time.h"
+#include "codec/json.h"
+#include "stream/checkpoint.h"
+#include "stream/job.h"
+#include "table/position.h"
+#include "table/table.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define SAMPLE_RECORDS 5
+
+struct check_args {
+    bool json;
+    struct cv_text_list overrides;
+};
+
+static const struct cv_flag flags[] = {
+    {"json", CV_FLAG_BOOL, offsetof(struct check_args, json), NULL,
+     "an array of objects: part, ok, message, hint"},
+    {"o", CV_FLAG_LIST, offsetof(struct check_args, overrides), "KEY=VALUE",
+     "override a key of the job file"},
+};
+
+struct check {
+    const struct cv_job *job;
+    struct cv_catalog *catalog;
+    struct cv_table *table;
+    struct cv_source *source;
+    struct cv_decoder *decoder;
+    struct cv_arena arena;
+    struct cv_buf json;
+    struct cv_json_writer writer;
+    bool as_json;
+    int findings;
+};
+
+static void check_release(struct check *check)
+{
+    cv_decoder_free(check->decoder);
+    cv_source_free(check->source);
+    cv_table_free(check->table);
+    cv_catalog_free(check->catalog);
+    cv_arena_release(&check->arena);
+    cv_buf_release(&check->json);
+}
+
+static void put(struct check *check, const char *part, bool ok, const char *message,
+                const char *hint)
+{
+    bool colour = cv_terminal();
+
+    check->findings += !ok;
+    if (!check->as_json) {
+        (void)printf("%s%-6s%s %-11s %s\n", colour ? (ok ? "\033[32m" : "\033[31m") : "",
+                     ok ? "ok" : "FAILED", colour ? "\033[0m" : "", part, message);
+        if (hint && *hint)
+            (void)printf("%19s%s\n", "", hint);
+        return;
+    }
+    cv_json_begin_object(&check->writer);
+    cv_json_key(&check->writer, "part");
+    cv_json_put_string(&check->writer, part);
+    cv_json_key(&check->writer, "ok");
+    cv_json_put_bool(&check->writer, ok);
+    cv_json_key(&check->writer, "message");
+    cv_json_put_string(&check->writer, message);
+    cv_json_key(&check->writer, "hint");
+    cv_json_put_string(&check->writer, hint ? hint : "");
+    cv_json_end_object(&check->writer);
+}
+
+/* True when the call succeeded; else its error is a finding. */
+static bool passed(struct check *check, const char *part, enum cv_code code,
+                   const struct cv_error *err)
+{
+    if (code == CV_OK)
+        return true;
+    put(check, part, false, err->message, err->hint);
+    return false;
+}
+
+static void put_ok(struct check *check, const char *part, const char *format, ...)
+    CV_PRINTF(3, 4);
+static void put_ok(struct check *check, const char *part, const char *format, ...)
+{
+    char message[2048];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    put(check, part, true, message, NULL);
+}
+
+static void warn(void *context, const char *message)
+{
+    put(context, "warning", true, message, NULL);
+}
+
+static void check_table(struct check *check)
+{
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_table_name name;
+    enum cv_code code;
+
+    code = cv_table_name_parse(check->job->sink.table, &check->arena, &name, &err);
+    if (code == CV_OK)
+        code = cv_job_catalog_properties(&check->job->file, name.catalog, &properties, &err);
+    if (code == CV_OK)
+        code = cv_catalog_open(name.catalog, &properties, &check->catalog, &err);
+    if (!passed(check, "catalog", code, &err))
+        return;
+    put_ok(check, "catalog", "%s, type %s", name.catalog, check->catalog->ops->type);
+    code = cv_table_open(check->catalog, check->job->sink.table, &check->table, &err);
+    if (!passed(check, "table", code, &err))
+        return;
+    put_ok(check, "table", "%s: format version %d, %zu columns, %zu snapshots",
+           check->job->sink.table, check->table->metadata->format_version,
+           cv_table_metadata_schema(check->table->metadata)->root.field_count,
+           check->table->metadata->snapshot_count);
+}
+
+static void check_storage(struct check *check)
+{
+    char path[CV_PATH_BYTES_MAX];
+    const char *folder;
+
+    if (!check->table)
+        return;
+    folder = cv_table_data_folder(check->table, &check->arena);
+    if (!cv_location_local_path(folder, path))
+        return;
+    while (access(path, F_OK) != 0 && strrchr(path, '/') > path)
+        *strrchr(path, '/') = '\0';
+    if (access(path, W_OK) == 0)
+        put_ok(check, "storage", "%s can be written", folder);
+    else
+        put(check, "storage", false,
+            cv_arena_printf(&check->arena, "%s: folder %s cannot be written", folder, path),
+            "run as a user who may write there");
+}
+
+static void check_source(struct check *check)
+{
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets offsets = {0};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_source_config config = {.options = &check->job->source,
+                                      .job = check->job->options.job,
+                                      .memory_bytes = (size_t)32 << 20,
+                                      .warn = warn,
+                                      .warn_context = check};
+    int64_t began_us = cv_monotonic_us();
+
+    if (!passed(check, "broker", cv_source_open(&config, &check->source, &err), &err))
+        return;
+    put_ok(check, "broker", "cluster %s answers in %lld ms", cv_source_cluster_id(check->source),
+           (long long)((cv_monotonic_us() - began_us) / CV_US_PER_MS));
+    if (passed(check, "topic", cv_source_initial_offsets(check->source, &offsets, &err), &err))
+        put_ok(check, "topic", "%s: %zu partitions", cv_source_description(check->source),
+               offsets.count);
+}
+
+static void check_decoder(struct check *check)
+{
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_decoder_config config = {
+        .options = &check->job->value,
+        .select = check->job->options.select,
+        .ignore_unknown = check->job->sink.ignore_unknown,
+        .include_headers = check->job->source.include_headers,
+        .warn = warn,
+        .warn_context = check,
+        .cancelled = cv_stop_requested,
+    };
+
+    if (!check->table)
+        return;
+    config.table = cv_table_metadata_schema(check->table->metadata);
+    if (check->job->source.subscribe)
+        config.topics = (const char *const *)cv_split(&check->arena, check->job->source.subscribe,
+                                                      ',', &config.topic_count);
+    if (!passed(check, "columns", cv_decoder_open(&config, &check->decoder, &err), &err))
+        return;
+    put_ok(check, "columns", "every selected value fits its column");
+}
+
+static void check_records(struct check *check)
+{
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_decode_worker *worker;
+    struct cv_chunk *chunk = NULL;
+    struct cv_batch batch;
+
+    if (!check->source || !check->decoder)
+        return;
+    if (!passed(check, "records", cv_source_sample(check->source, SAMPLE_RECORDS, &chunk, &err),
+                &err))
+        return;
+    if (!chunk) {
+        put_ok(check, "records", "the topic is empty");
+        return;
+    }
+    worker = cv_decode_worker_new(check->decoder);
+    if (passed(check, "records", cv_decode_worker_run(worker, chunk, &batch, &err), &err)) {
+        const struct cv_bad_list *bad = cv_decode_worker_bad(worker);
+
+        if (bad->total)
+            put(check, "records", false,
+                cv_arena_printf(&check->arena, "%llu of %zu live records cannot be decoded: %s %s",
+                                (unsigned long long)bad->total, chunk->count,
+                                bad->entries[0].field, bad->entries[0].reason),
+                "value.mode says what happens to them");
+        else
+            put_ok(check, "records", "%zu live records decoded into %zu rows", chunk->count,
+                   batch.row_count);
+    }
+    chunk->release(chunk);
+    cv_decode_worker_free(worker);
+}
+
+static void check_checkpoint(struct check *check)
+{
+    CV_CLEANUP(cv_checkpoint_release) struct cv_checkpoint checkpoint = {.lock = -1};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_position position;
+    enum cv_code code = cv_checkpoint_open(check->job->checkpoint, true, &checkpoint, &err);
+
+    if (!passed(check, "checkpoint", code, &err))
+        return;
+    if (checkpoint.query_id[0]) {
+        put_ok(check, "checkpoint", "query %s, offsets up to batch %lld, commits up to %lld",
+               checkpoint.query_id, (long long)checkpoint.newest_offsets,
+               (long long)checkpoint.newest_commits);
+        return;
+    }
+    if (check->table && cv_position_find_job(check->table, check->job->options.job, &check->arena,
+                                             &position, NULL) == CV_OK)
+        put_ok(check, "checkpoint", "fresh; the table knows the job: it goes on after batch %lld",
+               (long long)position.epoch);
+    else
+        put_ok(check, "checkpoint", "fresh: the job starts at startingOffsets");
+}
+
+static void print_plan(struct check *check)
+{
+    char cost[256];
+
+    cv_trigger_cost(&check->job->trigger, cost, sizeof cost);
+    if (cost[0])
+        put(check, "trigger", true, cost, NULL);
+    if (check->as_json || !check->decoder)
+        return;
+    (void)printf("\n%s\n", cv_decoder_describe(check->decoder, &check->arena));
+}
+
+static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error *err)
+{
+    struct check_args args = {0};
+    struct cv_text_list words = {0};
+    CV_CLEANUP(check_release) struct check check = {.json = CV_BUF_INIT(0)};
+    struct cv_job job;
+
+    CV_DO(cv_args_parse(flags, CV_ARRAY_LENGTH(flags), argc, argv, &args, &words, err));
+    if (words.count != 1)
+        return cv_fail(err, CV_USAGE, "calve check takes one job file");
+    check.writer.out = &check.json;
+    check.as_json = args.json;
+    if (args.json)
+        cv_json_begin_array(&check.writer);
+    CV_DO(cv_job_load(words.items[0], args.overrides.items, args.overrides.count, warn, &check,
+                      &job, err));
+    check.job = &job;
+    put_ok(&check, "job", "%s in %s", job.options.job, job.file.path);
+    check_table(&check);
+    check_storage(&check);
+    check_source(&check);
+    check_decoder(&check);
+    check_records(&check);
+    check_checkpoint(&check);
+    print_plan(&check);
+    if (args.json) {
+        cv_json_end_array(&check.writer);
+        (void)printf("%s\n", cv_buf_text(&check.json));
+    }
+    check.job = NULL;
+    *ret_status = check.findings ? 1 : 0;
+    check_release(&check);
+    memset(&check, 0, sizeof check);
+    cv_job_release(&job);
+    return CV_OK;
+}
+
+const struct cv_command cv_command_check = {
+    "check", "JOB [--json] [-o KEY=VALUE]…",
+    "try every part of a job (broker, topic, registry, records, catalog, table) and write nothing",
+    run, flags, CV_ARRAY_LENGTH(flags)};

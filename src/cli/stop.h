@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ending a run by signal: the first SIGTERM or SIGINT asks for an orderly end, a second one ends
+ * the process at once. */
+#ifndef CALVE_CLI_STOP_H
+#define CALVE_CLI_STOP_H
+
+#include <stdbool.h>
+
+void cv_stop_install(void);
+bool cv_stop_requested(void *context);
+
+#endif

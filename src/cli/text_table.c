@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Text tables. */
+#include "cli/text_table.h"
+
+#include "cli/command.h"
+#include "codec/json.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define COLUMNS_MAX 64
+#define CELL_WIDTH_MAX 60 /* on a terminal; a pipe gets whole cells */
+
+struct table {
+    const char *names[COLUMNS_MAX];
+    int widths[COLUMNS_MAX];
+    bool numeric[COLUMNS_MAX];
+    size_t columns;
+};
+
+static int text_width(const char *text)
+{
+    int width = 0;
+
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* The first `width` code points. */
+static void cut(struct cv_buf *cell, int width)
+{
+    const char *text = cv_buf_text(cell);
+    int seen = 0;
+
+    if (text_width(text) <= width)
+        return;
+    for (size_t i = 0; i < cell->length; i++) {
+        seen += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (seen == width) {
+            cell->length = i;
+            cv_buf_append_text(cell, "…");
+            return;
+        }
+    }
+}
+
+static void cell_text(const struct cv_json *node, struct cv_buf *out)
+{
+    cv_buf_clear(out);
+    if (!node || cv_json_is_null(node))
+        return;
+    if (cv_json_is_string(node))
+        cv_buf_append_text(out, cv_json_text(node));
+    else
+        cv_json_write_node(node, out);
+    if (cv_terminal())
+        cut(out, CELL_WIDTH_MAX);
+}
+
+static void measure(const struct cv_json *rows, struct table *table, struct cv_buf *cell)
+{
+    const struct cv_json *value;
+    const char *name;
+    size_t position = 0;
+
+    while ((name = cv_json_next(cv_json_at(rows, 0), &position, &value)) &&
+           table->columns < COLUMNS_MAX) {
+        table->names[table->columns] = name;
+        table->widths[table->columns] = text_width(name);
+        table->numeric[table->columns] = true;
+        table->columns++;
+    }
+    for (size_t r = 0; r < cv_json_size(rows); r++)
+        for (size_t c = 0; c < table->columns; c++) {
+            const struct cv_json *node = cv_json_get(cv_json_at(rows, r), table->names[c]);
+
+            cell_text(node, cell);
+            table->widths[c] = CV_MAX(table->widths[c], text_width(cv_buf_text(cell)));
+            table->numeric[c] &= !node || cv_json_is_null(node) || cv_json_is_number(node);
+        }
+}
+
+static void print_cell(const struct table *table, size_t column, const char *text)
+{
+    int pad = table->widths[column] - text_width(text);
+    bool last = column + 1 == table->columns;
+
+    if (table->numeric[column])
+        (void)printf("%*s%s", pad, "", text);
+    else
+        (void)printf("%s%*s", text, last ? 0 : pad, "");
+    (void)printf(last ? "\n" : "  ");
+}
+
+enum cv_code cv_text_table_print(struct cv_str json, struct cv_error *err)
+{
+    CV_CLEANUP(cv_json_freep) struct cv_json *rows = NULL;
+    CV_CLEANUP(cv_buf_release) struct cv_buf cell = CV_BUF_INIT(0);
+    struct table table = {.columns = 0};
+
+    CV_DO(cv_json_parse(json.ptr, json.length, &rows, err));
+    if (!cv_json_size(rows)) {
+        (void)printf("(none)\n");
+        return CV_OK;
+    }
+    measure(rows, &table, &cell);
+    if (cv_terminal())
+        (void)printf("\033[1m");
+    for (size_t c = 0; c < table.columns; c++)
+        print_cell(&table, c, table.names[c]);
+    if (cv_terminal())
+        (void)printf("\033[0m");
+    for (size_t r = 0; r < cv_json_size(rows); r++)
+        for (size_t c = 0; c < table.columns; c++) {
+            cell_text(cv_json_get(cv_json_at(rows, r), table.names[c]), &cell);
+            print_cell(&table, c, cv_buf_text(&cell));
+        }
+    return CV_OK;
+}

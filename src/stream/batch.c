@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One batch: the engine's thread fetches chunks, workers decode them side by side and append them
+ * to the data writer in the source's order, then the files are committed in one snapshot. A small
+ * batch is decoded by the engine's thread itself. */
+#include "stream/engine_int.h"
+
+#include "base/queue.h"
+#include "base/time.h"
+#include "data/writer.h"
+
+#include <stdatomic.h>
+
+/* Below this many offsets starting workers costs more than it gains. */
+#define INLINE_RECORDS_MAX 20000
+
+struct batch_run {
+    struct cv_engine *engine;
+    struct cv_data_writer *writer;
+    struct cv_queue queue;
+    pthread_mutex_t lock; /* of the members below */
+    pthread_cond_t turn;
+    uint64_t next_sequence;
+    struct cv_error error; /* the first one */
+    atomic_bool failed;
+};
+
+struct worker_start {
+    struct batch_run *run;
+    struct cv_decode_worker *worker;
+};
+
+static void run_fail(struct batch_run *run, const struct cv_error *err)
+{
+    (void)pthread_mutex_lock(&run->lock);
+    if (!atomic_load(&run->failed))
+        run->error = *err;
+    atomic_store(&run->failed, true);
+    (void)pthread_cond_broadcast(&run->turn);
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
+/* Waits until every chunk before this one has been appended; false when the run failed. */
+static bool take_turn(struct batch_run *run, uint64_t sequence)
+{
+    bool mine;
+
+    (void)pthread_mutex_lock(&run->lock);
+    while (!atomic_load(&run->failed) && run->next_sequence != sequence)
+        (void)pthread_cond_wait(&run->turn, &run->lock);
+    mine = !atomic_load(&run->failed);
+    (void)pthread_mutex_unlock(&run->lock);
+    return mine;
+}
+
+static void pass_turn(struct batch_run *run)
+{
+    (void)pthread_mutex_lock(&run->lock);
+    run->next_sequence++;
+    (void)pthread_cond_broadcast(&run->turn);
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
+static enum cv_code decode_and_append(struct batch_run *run, struct cv_decode_worker *worker,
+                                      const struct cv_chunk *chunk, struct cv_error *err)
+{
+    struct cv_batch batch;
+
+    CV_DO(cv_decode_worker_run(worker, chunk, &batch, err));
+    if (!take_turn(run, chunk->sequence))
+        return CV_OK;
+    if (batch.row_count)
+        CV_DO(cv_data_writer_append(run->writer, &batch, err));
+    pass_turn(run);
+    return CV_OK;
+}
+
+static void *worker_main(void *argument)
+{
+    struct worker_start *start = argument;
+    struct batch_run *run = start->run;
+    struct cv_chunk *chunk;
+
+    while ((chunk = cv_queue_pop(&run->queue))) {
+        struct cv_error err = CV_ERROR_INIT;
+
+        if (!atomic_load(&run->failed) &&
+            decode_and_append(run, start->worker, chunk, &err) != CV_OK)
+            run_fail(run, &err);
+        chunk->release(chunk);
+    }
+    return NULL;
+}
+
+static bool run_cancelled(void *context)
+{
+    struct batch_run *run = context;
+
+    return atomic_load(&run->failed) || cv_engine_abandon(run->engine);
+}
+
+/* Hands the chunks of the open range to the queue, or decodes them here without workers. */
+static enum cv_code fetch_all(struct batch_run *run, bool inline_decode, struct cv_error *err)
+{
+    struct cv_engine *engine = run->engine;
+
+    for (;;) {
+        struct cv_chunk *chunk;
+        enum cv_code code = CV_OK;
+
+        CV_DO(cv_source_fetch_next(engine->source, run_cancelled, run, &chunk, err));
+        if (!chunk)
+            return CV_OK;
+        if (inline_decode) {
+            code = decode_and_append(run, engine->workers[0], chunk, err);
+            chunk->release(chunk);
+        } else if (!cv_queue_push(&run->queue, chunk)) {
+            chunk->release(chunk);
+        }
+        CV_DO(code);
+    }
+}
+
+static enum cv_code fetch_with_workers(struct batch_run *run, struct cv_error *err)
+{
+    struct cv_engine *engine = run->engine;
+    struct worker_start starts[CV_THREADS_MAX];
+    pthread_t threads[CV_THREADS_MAX];
+    size_t started = 0;
+    enum cv_code code = CV_OK;
+
+    for (; started < engine->worker_count; started++) {
+        starts[started] = (struct worker_start){run, engine->workers[started]};
+        if (pthread_create(&threads[started], NULL, worker_main, &starts[started]) != 0)
+            break;
+    }
+    if (started)
+        code = fetch_all(run, false, err);
+    else
+        code = cv_fail(err, CV_INTERNAL, "no worker thread could be started");
+    if (code != CV_OK && !atomic_load(&run->failed)) {
+        struct cv_error own = CV_ERROR_INIT;
+
+        run_fail(run, err ? err : &own);
+    }
+    cv_queue_close(&run->queue);
+    for (size_t i = 0; i < started; i++)
+        (void)pthread_join(threads[i], NULL);
+    if (atomic_load(&run->failed) && err && run->error.code != CV_OK) {
+        *err = run->error;
+        return err->code;
+    }
+    return code;
+}
+
+static enum cv_code read_range(struct batch_run *run, const struct cv_offsets *start,
+                               const struct cv_offsets *end, struct cv_error *err)
+{
+    int64_t span = 0;
+    enum cv_code code;
+
+    for (size_t i = 0; i < end->count; i++) {
+        const struct cv_offset *to = &end->items[i];
+        const struct cv_offset *from = cv_offsets_find(start, to->topic, to->partition);
+
+        if (from && to->offset > from->offset)
+            span += to->offset - from->offset;
+    }
+    CV_DO(cv_source_fetch_begin(run->engine->source, start, end, err));
+    if (span <= INLINE_RECORDS_MAX)
+        code = fetch_all(run, true, err);
+    else
+        code = fetch_with_workers(run, err);
+    if (code != CV_OK)
+        cv_source_fetch_cancel(run->engine->source);
+    return code;
+}
+
+static void run_release(struct batch_run *run)
+{
+    cv_data_writer_abort(run->writer);
+    cv_queue_release(&run->queue);
+    (void)pthread_mutex_destroy(&run->lock);
+    (void)pthread_cond_destroy(&run->turn);
+}
+
+static enum cv_code open_writer(struct cv_engine *engine, struct cv_data_writer **ret_writer,
+                                struct cv_error *err)
+{
+    const struct cv_sink_options *sink = &engine->job->sink;
+    struct cv_data_writer_config config = {
+        .metadata = engine->table->metadata,
+        .store = engine->table->store,
+        .name_prefix = engine->run_id,
+        .epoch = engine->next_batch,
+        .fanout = sink->fanout,
+        .target_file_bytes = sink->target_file_bytes,
+        .memory_bytes = (size_t)engine->job->options.memory_bytes / 2,
+        .spill_directory = engine->job->options.spill_directory,
+        .codec_override = sink->codec,
+        .level_override = sink->codec_level,
+        .delta = sink->delta_encoding,
+    };
+
+    return cv_data_writer_open(&config, ret_writer, err);
+}
+
+static struct cv_decode_counters sum_counters(const struct cv_engine *engine)
+{
+    struct cv_decode_counters sum = {0};
+
+    for (size_t i = 0; i < engine->worker_count; i++) {
+        struct cv_decode_counters one;
+
+        cv_decode_worker_counters(engine->workers[i], &one);
+        sum.rows += one.rows;
+        sum.bad += one.bad;
+        sum.dropped += one.dropped;
+        sum.tombstones += one.tombstones;
+    }
+    return sum;
+}
+
+static void remove_files(struct cv_engine *engine, const struct cv_data_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)cv_store_remove(engine->table->store, files[i].path, NULL);
+}
+
+static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_file *files,
+                                 size_t count, const struct cv_offsets *end,
+                                 struct cv_batch_outcome *outcome, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf offsets = CV_BUF_INIT(0);
+    struct cv_append append = {.files = files, .file_count = count};
+    struct cv_append_result result;
+    enum cv_code code;
+
+    cv_offsets_write_json(end, &offsets);
+    append.query_id = engine->checkpoint.query_id;
+    append.epoch = engine->next_batch;
+    append.job = engine->job->options.job;
+    append.cluster_id = cv_source_cluster_id(engine->source);
+    append.offsets_json = cv_buf_text(&offsets);
+    append.summary = &engine->job->sink.snapshot_properties;
+    code = cv_table_append(engine->table, &append, &result, err);
+    if (code == CV_OK && result.already_done)
+        code = cv_fail(err, CV_LOCKED,
+                       "batch %lld of this query is in the table already: another process runs "
+                       "this job",
+                       (long long)engine->next_batch);
+    if (code != CV_OK) {
+        if (code != CV_UNKNOWN)
+            remove_files(engine, files, count);
+        return code;
+    }
+    outcome->snapshot_id = result.snapshot_id;
+    outcome->commit_attempts = result.attempts;
+    return CV_OK;
+}
+
+static void count_outcome(struct cv_engine *engine, const struct cv_decode_counters *before,
+                          const struct cv_data_file *files, size_t count,
+                          struct cv_batch_outcome *outcome)
+{
+    struct cv_decode_counters after = sum_counters(engine);
+    struct cv_fetch_counters fetched;
+
+    cv_source_counters(engine->source, &fetched);
+    outcome->input_rows = fetched.records;
+    outcome->lost_records = fetched.lost_records;
+    outcome->decoded.rows = after.rows - before->rows;
+    outcome->decoded.bad = after.bad - before->bad;
+    outcome->decoded.dropped = after.dropped - before->dropped;
+    outcome->decoded.tombstones = after.tombstones - before->tombstones;
+    outcome->files = count;
+    for (size_t i = 0; i < count; i++) {
+        outcome->output_rows += (uint64_t)files[i].metrics.record_count;
+        outcome->file_bytes += files[i].metrics.file_size;
+    }
+}
+
+enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
+                                 const struct cv_offsets *end,
+                                 struct cv_batch_outcome *ret_outcome, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(run_release) struct batch_run run = {.engine = engine};
+    struct cv_decode_counters before = sum_counters(engine);
+    struct cv_batch_outcome outcome = {.snapshot_id = -1};
+    struct cv_data_writer_counters counters;
+    struct cv_data_file *files;
+    size_t count;
+
+    (void)pthread_mutex_init(&run.lock, NULL);
+    (void)pthread_cond_init(&run.turn, NULL);
+    cv_queue_init(&run.queue, engine->worker_count + 1);
+    CV_DO(open_writer(engine, &run.writer, err));
+    CV_DO(read_range(&run, start, end, err));
+    CV_DO(cv_data_writer_finish(cv_steal(run.writer), &arena, &files, &count, &counters, err));
+    count_outcome(engine, &before, files, count, &outcome);
+    if (count)
+        CV_DO(commit_files(engine, files, count, end, &outcome, err));
+    *ret_outcome = outcome;
+    return CV_OK;
+}

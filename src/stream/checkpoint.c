@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spark's checkpoint files. Logs are UTF-8 with \n between lines and none at the end. On a local
+ * file system Hadoop keeps a checksum beside each file as .<name>.crc; one that is left from an
+ * earlier file of the same name would make Spark refuse ours, so it is removed before the write. */
+#include "stream/checkpoint.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOG_BYTES_MAX ((size_t)64 << 20)
+#define LOG_VERSION_MAX 1
+
+static const char commit_text[] = "v1\n{\"nextBatchWatermarkMs\":0}";
+
+void cv_offset_log_entry_release(struct cv_offset_log_entry *entry)
+{
+    free(entry->conf_json);
+    entry->conf_json = NULL;
+    cv_offsets_release(&entry->offsets);
+}
+
+static const char *path_of(const struct cv_checkpoint *checkpoint, const char *name,
+                           char path[CV_PATH_BYTES_MAX])
+{
+    (void)snprintf(path, CV_PATH_BYTES_MAX, "%s/%s", checkpoint->folder, name);
+    return path;
+}
+
+static const char *log_path(const struct cv_checkpoint *checkpoint, const char *log, int64_t batch,
+                            char path[CV_PATH_BYTES_MAX])
+{
+    (void)snprintf(path, CV_PATH_BYTES_MAX, "%s/%s/%lld", checkpoint->folder, log,
+                   (long long)batch);
+    return path;
+}
+
+static void remove_sidecar(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char sidecar[CV_PATH_BYTES_MAX + 8];
+
+    (void)snprintf(sidecar, sizeof sidecar, "%.*s/.%s.crc", (int)(slash - path), path, slash + 1);
+    (void)unlink(sidecar);
+}
+
+static enum cv_code write_log(const char *path, struct cv_buf *text, struct cv_error *err)
+{
+    CV_DO(cv_buf_check(text, path, err));
+    remove_sidecar(path);
+    return cv_file_write_new(path, text->data, text->length, err);
+}
+
+static enum cv_code take_lock(struct cv_checkpoint *checkpoint, struct cv_error *err)
+{
+    char path[CV_PATH_BYTES_MAX];
+    char owner[64] = "";
+
+    checkpoint->lock = open(path_of(checkpoint, "calve.lock", path), O_RDWR | O_CREAT | O_CLOEXEC,
+                            0666);
+    if (checkpoint->lock < 0)
+        return cv_fail(err, CV_IO, "cannot open %s: %s", path, strerror(errno));
+    if (flock(checkpoint->lock, LOCK_EX | LOCK_NB) != 0) {
+        if (pread(checkpoint->lock, owner, sizeof owner - 1, 0) < 0)
+            owner[0] = '\0';
+        (void)cv_fail(err, CV_LOCKED, "checkpoint %s is in use by %s", checkpoint->folder,
+                      owner[0] ? owner : "another process");
+        cv_hint(err, "one checkpoint belongs to one running job; stop the other one first");
+        return CV_LOCKED;
+    }
+    (void)snprintf(owner, sizeof owner, "process %ld", (long)getpid());
+    if (ftruncate(checkpoint->lock, 0) != 0 ||
+        pwrite(checkpoint->lock, owner, strlen(owner), 0) < 0)
+        return cv_fail(err, CV_IO, "cannot write %s: %s", path, strerror(errno));
+    return CV_OK;
+}
+
+static enum cv_code newest_of(const struct cv_checkpoint *checkpoint, const char *log,
+                              int64_t *ret_newest, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    char path[CV_PATH_BYTES_MAX];
+    char **names;
+    size_t count;
+    int64_t batch;
+    enum cv_code code = cv_directory_list(path_of(checkpoint, log, path), &arena, &names, &count,
+                                          err);
+
+    *ret_newest = CV_BATCH_NONE;
+    if (code == CV_NOT_FOUND)
+        return CV_OK;
+    CV_DO(code);
+    for (size_t i = 0; i < count; i++)
+        if (cv_parse_i64(cv_str_from(names[i]), &batch) && batch >= 0)
+            *ret_newest = CV_MAX(*ret_newest, batch);
+    return CV_OK;
+}
+
+static enum cv_code read_query_id(struct cv_checkpoint *checkpoint, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(65536);
+    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
+    char path[CV_PATH_BYTES_MAX];
+    const char *id;
+    enum cv_code code = cv_file_read(path_of(checkpoint, "metadata", path), 65536, &text, err);
+
+    if (code == CV_NOT_FOUND)
+        return CV_OK;
+    CV_DO(code);
+    CV_TRY(cv_json_parse(text.data, text.length, &json, err), err, "%s", path);
+    CV_TRY(cv_json_read_string(json, "id", &id, err), err, "%s", path);
+    if (strlen(id) >= sizeof checkpoint->query_id || !*id)
+        return cv_fail(err, CV_FORMAT, "%s: the query id is not a uuid", path);
+    (void)snprintf(checkpoint->query_id, sizeof checkpoint->query_id, "%s", id);
+    return CV_OK;
+}
+
+/* Logs without an identity would become another query and read everything again. */
+static enum cv_code check_identity(const struct cv_checkpoint *checkpoint, struct cv_error *err)
+{
+    if (checkpoint->query_id[0] ||
+        (checkpoint->newest_offsets < 0 && checkpoint->newest_commits < 0))
+        return CV_OK;
+    (void)cv_fail(err, CV_CONTRADICTION, "checkpoint %s has logs but no `metadata` file",
+                  checkpoint->folder);
+    cv_hint(err, "put the file back ({\"id\":\"<query id>\"}; the id is in the table's snapshots as "
+                 "spark.sql.streaming.queryId), or move the folder away to go on from the table");
+    return CV_CONTRADICTION;
+}
+
+enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
+                                struct cv_checkpoint *ret_checkpoint, struct cv_error *err)
+{
+    CV_CLEANUP(cv_checkpoint_release) struct cv_checkpoint checkpoint = {.lock = -1};
+    static const char *const folders[] = {"offsets", "commits", "sources/0"};
+    char path[CV_PATH_BYTES_MAX];
+
+    if (strlen(folder) > CV_PATH_BYTES_MAX - 256)
+        return cv_fail(err, CV_CONFIG, "checkpointLocation is too long");
+    checkpoint.folder = cv_strdup(folder);
+    for (size_t i = 0; !read_only && i < CV_ARRAY_LENGTH(folders); i++)
+        CV_DO(cv_directory_make(path_of(&checkpoint, folders[i], path), err));
+    if (!read_only)
+        CV_DO(take_lock(&checkpoint, err));
+    CV_DO(read_query_id(&checkpoint, err));
+    CV_DO(newest_of(&checkpoint, "offsets", &checkpoint.newest_offsets, err));
+    CV_DO(newest_of(&checkpoint, "commits", &checkpoint.newest_commits, err));
+    CV_DO(check_identity(&checkpoint, err));
+    *ret_checkpoint = checkpoint;
+    checkpoint = (struct cv_checkpoint){.lock = -1};
+    return CV_OK;
+}
+
+void cv_checkpoint_release(struct cv_checkpoint *checkpoint)
+{
+    if (checkpoint->folder && checkpoint->lock >= 0)
+        (void)close(checkpoint->lock);
+    checkpoint->lock = -1;
+    free(checkpoint->folder);
+    checkpoint->folder = NULL;
+}
+
+enum cv_code cv_checkpoint_write_metadata(struct cv_checkpoint *checkpoint, const char *query_id,
+                                          struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(4096);
+    char path[CV_PATH_BYTES_MAX];
+
+    cv_buf_printf(&text, "{\"id\":\"%s\"}", query_id);
+    CV_DO(write_log(path_of(checkpoint, "metadata", path), &text, err));
+    (void)snprintf(checkpoint->query_id, sizeof checkpoint->query_id, "%s", query_id);
+    return CV_OK;
+}
+
+enum cv_code cv_checkpoint_write_initial(struct cv_checkpoint *checkpoint,
+                                         const struct cv_offsets *offsets, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
+    char path[CV_PATH_BYTES_MAX];
+
+    cv_buf_append(&text, "\0v1\n", 4);
+    cv_offsets_write_json(offsets, &text);
+    return write_log(path_of(checkpoint, "sources/0/0", path), &text, err);
+}
+
+enum cv_code cv_checkpoint_read_initial(struct cv_checkpoint *checkpoint,
+                                        struct cv_offsets *ret_offsets, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
+    char path[CV_PATH_BYTES_MAX];
+    struct cv_str json;
+
+    CV_DO(cv_file_read(path_of(checkpoint, "sources/0/0", path), LOG_BYTES_MAX, &text, err));
+    json = (struct cv_str){(const char *)text.data, text.length};
+    /* Spark 2.1 wrote bare JSON, later ones a byte 0 and a version line before it. */
+    if (json.length > 1 && json.ptr[1] == 'v') {
+        const char *line = memchr(json.ptr, '\n', json.length);
+
+        if (!line)
+            return cv_fail(err, CV_FORMAT, "%s ends after its version line", path);
+        json.length -= (size_t)(line + 1 - json.ptr);
+        json.ptr = line + 1;
+    }
+    CV_TRY(cv_offsets_parse(json, false, ret_offsets, err), err, "%s", path);
+    return CV_OK;
+}
+
+enum cv_code cv_checkpoint_write_offsets(struct cv_checkpoint *checkpoint, int64_t batch,
+                                         const struct cv_offset_log_entry *entry,
+                                         struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
+    char path[CV_PATH_BYTES_MAX];
+
+    cv_buf_printf(&text, "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":%lld,\"conf\":",
+                  (long long)entry->batch_timestamp_ms);
+    cv_buf_append_text(&text, entry->conf_json ? entry->conf_json : "{}");
+    cv_buf_append_text(&text, "}\n");
+    cv_offsets_write_json(&entry->offsets, &text);
+    CV_DO(write_log(log_path(checkpoint, "offsets", batch, path), &text, err));
+    checkpoint->newest_offsets = CV_MAX(checkpoint->newest_offsets, batch);
+    return CV_OK;
+}
+
+/* The next line of *text; false at the end. */
+static bool next_line(struct cv_str *text, struct cv_str *ret_line)
+{
+    const char *newline;
+
+    if (!text->ptr)
+        return false;
+    newline = memchr(text->ptr, '\n', text->length);
+    *ret_line = *text;
+    if (newline) {
+        ret_line->length = (size_t)(newline - text->ptr);
+        text->length -= ret_line->length + 1;
+        text->ptr = newline + 1;
+    } else {
+        *text = (struct cv_str){NULL, 0};
+    }
+    return true;
+}
+
+static enum cv_code check_version(struct cv_str line, struct cv_error *err)
+{
+    int64_t version;
+
+    if (line.length < 2 || line.ptr[0] != 'v' ||
+        !cv_parse_i64((struct cv_str){line.ptr + 1, line.length - 1}, &version) || version < 1)
+        return cv_fail(err, CV_FORMAT, "the first line is not a version");
+    if (version > LOG_VERSION_MAX)
+        return cv_fail(err, CV_UNSUPPORTED,
+                       "log version %lld is newer than the %d that calve knows", (long long)version,
+                       LOG_VERSION_MAX);
+    return CV_OK;
+}
+
+static enum cv_code parse_log_metadata(struct cv_str line, struct cv_offset_log_entry *entry,
+                                       struct cv_error *err)
+{
+    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
+    CV_CLEANUP(cv_buf_release) struct cv_buf conf = CV_BUF_INIT(LOG_BYTES_MAX);
+    const struct cv_json *node;
+
+    if (cv_str_trim(line).length) {
+        CV_DO(cv_json_parse(line.ptr, line.length, &json, err));
+        CV_DO(cv_json_optional_i64(json, "batchTimestampMs", &entry->batch_timestamp_ms, err));
+        node = cv_json_get(json, "conf");
+        if (node)
+            cv_json_write_node(node, &conf);
+    }
+    if (!conf.length)
+        cv_buf_append_text(&conf, "{}");
+    entry->conf_json = cv_strdup(cv_buf_text(&conf));
+    return CV_OK;
+}
+
+static enum cv_code parse_offset_log(struct cv_str text, struct cv_offset_log_entry *entry,
+                                     struct cv_error *err)
+{
+    struct cv_str line;
+
+    if (!next_line(&text, &line))
+        return cv_fail(err, CV_FORMAT, "the file is empty");
+    CV_DO(check_version(line, err));
+    if (!next_line(&text, &line))
+        return cv_fail(err, CV_FORMAT, "the metadata line is missing");
+    CV_DO(parse_log_metadata(line, entry, err));
+    if (!next_line(&text, &line) || cv_str_is(line, "-"))
+        return cv_fail(err, CV_FORMAT, "there is no offset for source 0");
+    CV_DO(cv_offsets_parse(line, false, &entry->offsets, err));
+    if (next_line(&text, &line))
+        return cv_fail(err, CV_UNSUPPORTED, "the query has more than one source");
+    return CV_OK;
+}
+
+enum cv_code cv_checkpoint_read_offsets(struct cv_checkpoint *checkpoint, int64_t batch,
+                                        struct cv_offset_log_entry *ret_entry,
+                                        struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
+    CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
+    char path[CV_PATH_BYTES_MAX];
+
+    CV_DO(cv_file_read(log_path(checkpoint, "offsets", batch, path), LOG_BYTES_MAX, &text, err));
+    CV_TRY(parse_offset_log((struct cv_str){(const char *)text.data, text.length}, &entry, err),
+           err, "%s", path);
+    *ret_entry = entry;
+    entry = (struct cv_offset_log_entry){0};
+    return CV_OK;
+}
+
+enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_t batch,
+                                        struct cv_error *err)
+{
+    char path[CV_PATH_BYTES_MAX];
+
+    (void)log_path(checkpoint, "commits", batch, path);
+    remove_sidecar(path);
+    CV_DO(cv_file_write_new(path, commit_text, sizeof commit_text - 1, err));
+    checkpoint->newest_commits = CV_MAX(checkpoint->newest_commits, batch);
+    return CV_OK;
+}
+
+static enum cv_code purge_log(struct cv_checkpoint *checkpoint, const char *log, int64_t below,
+                              struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    char path[CV_PATH_BYTES_MAX];
+    char **names;
+    size_t count;
+    int64_t batch;
+
+    CV_DO(cv_directory_list(path_of(checkpoint, log, path), &arena, &names, &count, err));
+    for (size_t i = 0; i < count; i++) {
+        if (!cv_parse_i64(cv_str_from(names[i]), &batch) || batch < 0 || batch >= below)
+            continue;
+        (void)log_path(checkpoint, log, batch, path);
+        CV_DO(cv_file_remove(path, err));
+        remove_sidecar(path);
+    }
+    return CV_OK;
+}
+
+enum cv_code cv_checkpoint_purge(struct cv_checkpoint *checkpoint, int64_t batch,
+                                 struct cv_error *err)
+{
+    int64_t below = batch - CV_BATCHES_TO_RETAIN;
+
+    if (below <= 0)
+        return CV_OK;
+    CV_DO(purge_log(checkpoint, "offsets", below, err));
+    return purge_log(checkpoint, "commits", below, err);
+}
+
+enum cv_code cv_checkpoint_set_aside(struct cv_checkpoint *checkpoint, struct cv_error *err)
+{
+    static const char *const names[] = {"metadata", "offsets", "commits", "sources", "calve.json"};
+    static const char *const folders[] = {"offsets", "commits", "sources/0"};
+    char aside[CV_PATH_BYTES_MAX];
+    char from[CV_PATH_BYTES_MAX];
+    char to[CV_PATH_BYTES_MAX + 64];
+    char uuid[CV_UUID_TEXT_BYTES];
+
+    cv_uuid_text(uuid);
+    (void)snprintf(aside, sizeof aside, "%s/replaced-%.8s", checkpoint->folder, uuid);
+    CV_DO(cv_directory_make(aside, err));
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(names); i++) {
+        (void)path_of(checkpoint, names[i], from);
+        (void)snprintf(to, sizeof to, "%s/%s", aside, names[i]);
+        if (rename(from, to) != 0 && errno != ENOENT)
+            return cv_fail(err, CV_IO, "cannot move %s: %s", from, strerror(errno));
+    }
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(folders); i++)
+        CV_DO(cv_directory_make(path_of(checkpoint, folders[i], from), err));
+    CV_DO(cv_directory_sync(checkpoint->folder, err));
+    checkpoint->query_id[0] = '\0';
+    checkpoint->newest_offsets = CV_BATCH_NONE;
+    checkpoint->newest_commits = CV_BATCH_NONE;
+    return CV_OK;
+}

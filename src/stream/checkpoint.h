@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The checkpoint directory in Spark's bytes (metadata, offsets/N, commits/N, sources/0/0), so that
+ * a query moves between Spark and calve, and calve.json beside them, which Spark ignores. Files are
+ * synced and appear under their name at once, never over another. One thread; one process, which
+ * the lock ensures. Local folders only. */
+#ifndef CALVE_STREAM_CHECKPOINT_H
+#define CALVE_STREAM_CHECKPOINT_H
+
+#include "base/limits.h"
+#include "base/random.h"
+#include "kafka/source.h"
+
+#define CV_BATCHES_TO_RETAIN 100
+#define CV_BATCH_NONE (-1)
+
+struct cv_checkpoint {
+    char *folder;
+    int lock; /* descriptor of calve.lock, -1 when not held */
+    char query_id[64]; /* "" in a fresh directory */
+    int64_t newest_offsets; /* highest N in offsets/, CV_BATCH_NONE if none */
+    int64_t newest_commits;
+};
+
+/* One entry of the offset log. */
+struct cv_offset_log_entry {
+    int64_t batch_timestamp_ms;
+    char *conf_json; /* Spark's conf object, kept from entry to entry; owned */
+    struct cv_offsets offsets;
+};
+void cv_offset_log_entry_release(struct cv_offset_log_entry *entry);
+
+/* Opens the directory, makes it when absent, takes the lock (CV_LOCKED names the process) and reads
+ * what is there. With read_only nothing is made and no lock is taken (`calve check`). */
+enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
+                                struct cv_checkpoint *ret_checkpoint, struct cv_error *err);
+void cv_checkpoint_release(struct cv_checkpoint *checkpoint);
+
+/* Writes `metadata` with this query id. */
+enum cv_code cv_checkpoint_write_metadata(struct cv_checkpoint *checkpoint, const char *query_id,
+                                          struct cv_error *err);
+enum cv_code cv_checkpoint_write_initial(struct cv_checkpoint *checkpoint,
+                                         const struct cv_offsets *offsets, struct cv_error *err);
+/* CV_NOT_FOUND when sources/0/0 is absent. */
+enum cv_code cv_checkpoint_read_initial(struct cv_checkpoint *checkpoint,
+                                        struct cv_offsets *ret_offsets, struct cv_error *err);
+/* CV_EXISTS: another process uses the checkpoint. */
+enum cv_code cv_checkpoint_write_offsets(struct cv_checkpoint *checkpoint, int64_t batch,
+                                         const struct cv_offset_log_entry *entry,
+                                         struct cv_error *err);
+enum cv_code cv_checkpoint_read_offsets(struct cv_checkpoint *checkpoint, int64_t batch,
+                                        struct cv_offset_log_entry *ret_entry,
+                                        struct cv_error *err);
+enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_t batch,
+                                        struct cv_error *err);
+/* Deletes ids below batch - CV_BATCHES_TO_RETAIN from both logs, as Spark does after offsets/N. */
+enum cv_code cv_checkpoint_purge(struct cv_checkpoint *checkpoint, int64_t batch,
+                                 struct cv_error *err);
+/* Moves offsets/, commits/ and sources/ aside (<name>.replaced-<time>): a --resume-from decision
+ * makes the logs anew and nothing is lost. */
+enum cv_code cv_checkpoint_set_aside(struct cv_checkpoint *checkpoint, struct cv_error *err);
+
+/* calve.json: what the logs cannot hold. */
+struct cv_memo {
+    struct cv_arena arena;
+    bool present;
+    const char *job;
+    const char *table;
+    const char *table_uuid;
+    const char *cluster_id;
+    int64_t snapshot_id;    /* last one made, -1 = none */
+    int64_t snapshot_epoch; /* its batch */
+    struct cv_fingerprint *fingerprints;
+    size_t fingerprint_count;
+};
+/* Absent or unreadable gives present = false; *ret_damaged tells the second case. */
+enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv_memo *ret_memo,
+                                     bool *ret_damaged, struct cv_error *err);
+enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const struct cv_memo *memo,
+                                      struct cv_error *err);
+void cv_memo_release(struct cv_memo *memo);
+
+#endif

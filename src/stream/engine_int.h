@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The engine's state, shared by engine.c (loop), recovery.c (where to go on) and batch.c (one
+ * batch). Owned by the engine's thread; workers of a batch see only struct batch_run. */
+#ifndef CALVE_STREAM_ENGINE_INT_H
+#define CALVE_STREAM_ENGINE_INT_H
+
+#include "stream/checkpoint.h"
+#include "stream/engine.h"
+#include "table/append.h"
+#include "table/position.h"
+
+struct cv_engine {
+    const struct cv_engine_config *config;
+    const struct cv_job *job;
+    struct cv_catalog *catalog;
+    struct cv_table *table;
+    struct cv_source *source;
+    struct cv_decoder *decoder;
+    struct cv_decode_worker **workers;
+    size_t worker_count;
+    struct cv_checkpoint checkpoint;
+    struct cv_memo memo;
+    char run_id[CV_UUID_TEXT_BYTES];
+    char *conf_json;             /* Spark's conf object, carried from entry to entry */
+    int64_t next_batch;          /* id of the next batch */
+    bool redo;                   /* next_batch is in the offset log already */
+    struct cv_offsets position;  /* end of the batch before next_batch */
+    struct cv_offsets redo_end;  /* with redo: the logged end */
+    int64_t redo_timestamp_ms;
+    struct cv_offsets bound;     /* AvailableNow: where to end */
+    bool bound_set;
+    int64_t previous_trigger_ms; /* -1 before the first */
+    int64_t last_progress_us;
+    int64_t stop_seen_us;        /* monotonic time of the first sight of a stop, 0 = not yet */
+    int64_t batches_run;
+};
+
+/* Finds out where to go on from table, checkpoint and topic; leaves next_batch, redo, position. */
+enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err);
+
+/* What a batch did, for the progress. */
+struct cv_batch_outcome {
+    uint64_t input_rows;
+    uint64_t output_rows;
+    uint64_t lost_records;
+    struct cv_decode_counters decoded;
+    int64_t snapshot_id;
+    size_t files;
+    int64_t file_bytes;
+    int commit_attempts;
+};
+
+/* Reads [start, end), writes the files and commits them as next_batch. */
+enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
+                                 const struct cv_offsets *end,
+                                 struct cv_batch_outcome *ret_outcome, struct cv_error *err);
+
+/* True when the batch on its way shall be given up. */
+bool cv_engine_abandon(void *engine);
+bool cv_engine_stopping(struct cv_engine *engine);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * calve.json in the checkpoint: what Spark's logs cannot hold. */
+#include "stream/checkpoint.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+
+#define MEMO_BYTES_MAX ((size_t)64 << 20)
+
+void cv_memo_release(struct cv_memo *memo)
+{
+    cv_arena_release(&memo->arena);
+    *memo = (struct cv_memo){0};
+}
+
+static enum cv_code read_text(const struct cv_json *json, const char *key, struct cv_memo *memo,
+                              const char **ret_text, struct cv_error *err)
+{
+    const char *text = "";
+
+    CV_DO(cv_json_optional_string(json, key, &text, err));
+    *ret_text = cv_arena_strdup(&memo->arena, text);
+    return CV_OK;
+}
+
+static enum cv_code read_fingerprints(const struct cv_json *json, struct cv_memo *memo,
+                                      struct cv_error *err)
+{
+    const struct cv_json *array = cv_json_get(json, "fingerprints");
+    size_t count = cv_json_is_array(array) ? cv_json_size(array) : 0;
+
+    memo->fingerprints = cv_arena_array(&memo->arena, struct cv_fingerprint, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_json *node = cv_json_at(array, i);
+        struct cv_fingerprint *f = &memo->fingerprints[i];
+        int64_t crc;
+
+        CV_DO(read_text(node, "topic", memo, &f->topic, err));
+        CV_DO(cv_json_read_i32(node, "partition", &f->partition, err));
+        CV_DO(cv_json_read_i64(node, "offset", &f->offset, err));
+        CV_DO(cv_json_read_i64(node, "timestamp", &f->timestamp_ms, err));
+        CV_DO(cv_json_read_i64(node, "crc", &crc, err));
+        f->crc = (uint32_t)crc;
+    }
+    memo->fingerprint_count = count;
+    return CV_OK;
+}
+
+static enum cv_code read_fields(const struct cv_json *json, struct cv_memo *memo,
+                                struct cv_error *err)
+{
+    CV_DO(read_text(json, "job", memo, &memo->job, err));
+    CV_DO(read_text(json, "table", memo, &memo->table, err));
+    CV_DO(read_text(json, "tableUuid", memo, &memo->table_uuid, err));
+    CV_DO(read_text(json, "clusterId", memo, &memo->cluster_id, err));
+    CV_DO(cv_json_optional_i64(json, "snapshotId", &memo->snapshot_id, err));
+    CV_DO(cv_json_optional_i64(json, "snapshotEpoch", &memo->snapshot_epoch, err));
+    return read_fingerprints(json, memo, err);
+}
+
+enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv_memo *ret_memo,
+                                     bool *ret_damaged, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(MEMO_BYTES_MAX);
+    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
+    CV_CLEANUP(cv_memo_release)
+    struct cv_memo memo = {.snapshot_id = -1, .snapshot_epoch = CV_BATCH_NONE};
+    char path[CV_PATH_BYTES_MAX];
+    enum cv_code code;
+
+    (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);
+    *ret_damaged = false;
+    code = cv_file_read(path, MEMO_BYTES_MAX, &text, err);
+    if (code == CV_OK) {
+        memo.present = cv_json_parse(text.data, text.length, &json, NULL) == CV_OK &&
+                       read_fields(json, &memo, NULL) == CV_OK;
+        *ret_damaged = !memo.present;
+    } else if (code != CV_NOT_FOUND) {
+        return code;
+    }
+    *ret_memo = memo;
+    memo = (struct cv_memo){0};
+    return CV_OK;
+}
+
+enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const struct cv_memo *memo,
+                                      struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(MEMO_BYTES_MAX);
+    struct cv_json_writer w = CV_JSON_WRITER(&text);
+    char path[CV_PATH_BYTES_MAX];
+
+    cv_json_begin_object(&w);
+    cv_json_key(&w, "version");
+    cv_json_put_i64(&w, 1);
+    cv_json_key(&w, "job");
+    cv_json_put_string(&w, memo->job);
+    cv_json_key(&w, "table");
+    cv_json_put_string(&w, memo->table);
+    cv_json_key(&w, "tableUuid");
+    cv_json_put_string(&w, memo->table_uuid);
+    cv_json_key(&w, "clusterId");
+    cv_json_put_string(&w, memo->cluster_id);
+    cv_json_key(&w, "snapshotId");
+    cv_json_put_i64(&w, memo->snapshot_id);
+    cv_json_key(&w, "snapshotEpoch");
+    cv_json_put_i64(&w, memo->snapshot_epoch);
+    cv_json_key(&w, "fingerprints");
+    cv_json_begin_array(&w);
+    for (size_t i = 0; i < memo->fingerprint_count; i++) {
+        const struct cv_fingerprint *f = &memo->fingerprints[i];
+
+        cv_json_begin_object(&w);
+        cv_json_key(&w, "topic");
+        cv_json_put_string(&w, f->topic);
+        cv_json_key(&w, "partition");
+        cv_json_put_i64(&w, f->partition);
+        cv_json_key(&w, "offset");
+        cv_json_put_i64(&w, f->offset);
+        cv_json_key(&w, "timestamp");
+        cv_json_put_i64(&w, f->timestamp_ms);
+        cv_json_key(&w, "crc");
+        cv_json_put_i64(&w, f->crc);
+        cv_json_end_object(&w);
+    }
+    cv_json_end_array(&w);
+    cv_json_end_object(&w);
+    (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);
+    CV_DO(cv_buf_check(&text, path, err));
+    return cv_file_write_replace(path, text.data, text.length, err);
+}
