@@ -11,6 +11,13 @@
 #include "schema/metrics.h"
 #include "storage/store.h"
 
+/* What the files written by one thread for one table share: the compression context, scratch
+ * buffers and, by column, whether a dictionary paid lately. It keeps the cost of a small file and
+ * of a thousand open files low. It must outlive the writers that use it; not shared by threads. */
+struct cv_parquet_workspace;
+struct cv_parquet_workspace *cv_parquet_workspace_new(void);
+void cv_parquet_workspace_free(struct cv_parquet_workspace *workspace);
+
 struct cv_parquet_options {
     enum cv_codec codec; /* zstd, snappy, gzip, lz4_raw, none */
     int32_t level;       /* CV_CODEC_LEVEL_DEFAULT = calve's choice */
@@ -18,7 +25,9 @@ struct cv_parquet_options {
     int64_t page_bytes;
     int64_t page_rows;
     int64_t dictionary_bytes;
-    bool delta; /* DELTA_BINARY_PACKED and DELTA_LENGTH_BYTE_ARRAY instead of PLAIN as the fallback */
+    bool delta; /* DELTA_BINARY_PACKED and DELTA_LENGTH_BYTE_ARRAY instead of PLAIN as the fallback
+                 */
+    struct cv_parquet_workspace *workspace; /* NULL = the writer makes its own */
 };
 
 /* Reads write.parquet.* of the table (compression-codec, compression-level, row-group-size-bytes,
@@ -33,7 +42,8 @@ enum cv_code cv_parquet_writer_open(struct cv_output *output, const struct cv_sc
                                     const struct cv_parquet_options *options,
                                     const struct cv_metrics_config *metrics,
                                     struct cv_parquet_writer **ret_writer, struct cv_error *err);
-/* Appends rows of a batch whose schema is the writer's. A null in a required column is CV_SCHEMA. */
+/* Appends rows of a batch whose schema is the writer's. A null in a required column is CV_SCHEMA.
+ */
 enum cv_code cv_parquet_writer_append(struct cv_parquet_writer *writer,
                                       const struct cv_batch *batch, const struct cv_rows *rows,
                                       struct cv_error *err);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of the Parquet writer. Rows flow
+ *
+ *   writer.c → shred.c (levels and present values per leaf) → leaf.c (statistics, dictionary or
+ *   PLAIN, into the open page) → page.c (encoding, compression) → chunk.c (row group to the file)
+ *   → footer.c (indexes, footer) and metrics.c (Iceberg's metrics)
+ *
+ * A *leaf* is a primitive field at any depth, a *chunk* its part of one row group. */
+#ifndef CALVE_PARQUET_WRITER_INT_H
+#define CALVE_PARQUET_WRITER_INT_H
+
+#include "codec/thrift.h"
+#include "parquet/bounds.h"
+#include "parquet/dictionary.h"
+#include "parquet/writer.h"
+
+#define CV_PARQUET_STEP_ROWS        1000  /* rows that pass through a column at a time */
+#define CV_PARQUET_BLOCK_VALUES     1024  /* values that a leaf takes at a time */
+#define CV_PARQUET_SLICE_ROWS       16000 /* rows between two looks at the size of the row group */
+#define CV_PARQUET_INDEX_BYTES      64    /* a bound in the page index, as parquet-mr cuts it */
+#define CV_PARQUET_STATISTICS_BYTES 512   /* a bound in the statistics of a chunk */
+#define CV_PARQUET_PAGE_HEADROOM    64    /* before the values of the open page, for short levels */
+#define CV_PARQUET_OUT_BYTES        ((size_t)1 << 18)
+#define CV_PARQUET_FOOTER_BYTES_MAX ((size_t)1 << 30)
+/* Chunks that go without a dictionary after one that did not pay, before the next try. */
+#define CV_PARQUET_PLAIN_CHUNKS 15
+
+enum cv_parquet_type {
+    CV_PARQUET_BOOLEAN = 0,
+    CV_PARQUET_INT32 = 1,
+    CV_PARQUET_INT64 = 2,
+    CV_PARQUET_FLOAT = 4,
+    CV_PARQUET_DOUBLE = 5,
+    CV_PARQUET_BYTE_ARRAY = 6,
+    CV_PARQUET_FIXED_LEN_BYTE_ARRAY = 7,
+};
+
+enum cv_parquet_encoding {
+    CV_PARQUET_PLAIN = 0,
+    CV_PARQUET_PLAIN_DICTIONARY = 2,
+    CV_PARQUET_RLE = 3,
+    CV_PARQUET_DELTA_BINARY_PACKED = 5,
+    CV_PARQUET_DELTA_LENGTH_BYTE_ARRAY = 6,
+};
+
+/* A finished page: header and compressed body in one allocation. */
+struct cv_page {
+    uint8_t *bytes;
+    size_t length;
+    size_t first_row; /* in the row group */
+    int64_t null_count;
+    bool has_bounds;
+    bool all_null;
+    struct cv_str min; /* cut to CV_PARQUET_INDEX_BYTES, in the writer's group arena */
+    struct cv_str max;
+};
+
+/* What the footer says about a chunk that is in the file. */
+struct cv_chunk_meta {
+    int64_t value_count;
+    int64_t null_count;
+    int64_t plain_size; /* headers included */
+    int64_t packed_size;
+    int64_t data_offset;
+    int64_t dictionary_offset; /* 0 = none */
+    size_t dictionary_pages;   /* data pages with dictionary encoding */
+    size_t plain_pages;
+    int64_t column_index_offset; /* into the writer's index buffers; length 0 = none */
+    int32_t column_index_length;
+    int64_t offset_index_offset;
+    int32_t offset_index_length;
+    bool has_bounds;
+    bool min_exact;
+    bool max_exact;
+    struct cv_str min; /* in the writer's file arena */
+    struct cv_str max;
+};
+
+struct cv_group_meta {
+    int64_t row_count;
+    int64_t offset;
+    int64_t plain_size;
+    int64_t packed_size;
+    struct cv_chunk_meta *chunks; /* one per leaf, in the file arena */
+};
+
+struct cv_open_page {
+    struct cv_buf values; /* PLAIN, after the headroom */
+    uint32_t *indices;    /* instead, while the dictionary is on */
+    size_t index_capacity;
+    struct cv_buf definitions; /* a byte per level; empty = all at the maximum */
+    struct cv_buf repetitions;
+    size_t row_count;
+    size_t level_count;
+    size_t value_count;
+    size_t plain_bytes; /* of the values, were they PLAIN */
+    struct cv_bounds bounds;
+};
+
+struct cv_leaf {
+    const struct cv_field *field;
+    const char *path;   /* dotted, for messages */
+    const char **names; /* path_in_schema, the repeated groups included */
+    size_t name_count;
+    enum cv_parquet_type physical;
+    enum cv_bounds_order order;
+    size_t width; /* bytes of a PLAIN value; 0 for boolean and byte arrays */
+    uint8_t definition_max;
+    uint8_t repetition_max;
+    struct cv_metrics_mode mode;
+    bool repeated; /* below a list or map */
+
+    struct cv_open_page page;
+
+    bool dictionary_on;
+    bool started_plain; /* the chunk never had a dictionary */
+    struct cv_dictionary dictionary;
+    uint32_t dictionary_used; /* entries that finished pages refer to */
+    struct cv_page *pages;
+    size_t page_count;
+    size_t page_capacity;
+    size_t page_bytes;         /* of the finished pages */
+    size_t chunk_rows;         /* in the finished pages */
+    struct cv_chunk_meta meta; /* being summed */
+    struct cv_bounds bounds;   /* of the chunk */
+    struct cv_bounds previous; /* of the last page that had some, for the boundary order */
+    bool ascending;
+    bool descending;
+    bool index_lost; /* a page has values but no bounds: there can be no column index */
+
+    uint8_t plain_chunks; /* chunks to go without a dictionary */
+    int64_t file_column_size;
+    int64_t file_value_count;
+    int64_t file_null_count;
+    int64_t nan_count;
+    struct cv_bounds file_bounds;
+};
+
+/* A field of the schema with its levels when it is present. */
+struct cv_node {
+    const struct cv_field *field;
+    const char *path;
+    uint8_t definition;
+    uint8_t repetition;
+    struct cv_node *children;
+    size_t child_count;
+    struct cv_leaf *leaf; /* primitive fields */
+};
+
+/* Rows on their way down the schema: one slot per level that the leaves will see. */
+struct cv_slots {
+    uint8_t *repetitions;
+    uint8_t *definitions;
+    uint32_t *positions; /* in the node's column; CV_SLOT_ENDED where the value ended above */
+    size_t count;
+    size_t capacity;
+};
+
+#define CV_SLOT_ENDED UINT32_MAX
+
+/* What one leaf gets of some rows. */
+struct cv_shred {
+    const struct cv_column *column;
+    size_t row_count;
+    size_t level_count;
+    const uint8_t *definitions; /* NULL = all at the maximum */
+    const uint8_t *repetitions; /* NULL when the leaf is not repeated */
+    const uint32_t *positions;  /* of the present values; NULL = start, start + 1, … */
+    size_t start;
+    size_t value_count;
+};
+
+struct cv_workspace_column {
+    int32_t field_id;
+    uint8_t plain_chunks;
+};
+
+struct cv_parquet_workspace {
+    struct cv_compressor *compressor; /* made for codec and level below */
+    enum cv_codec codec;
+    int32_t level;
+    struct cv_buf body;   /* a page before compression, where it must be put together */
+    struct cv_buf packed; /* after it */
+    struct cv_buf header;
+    struct cv_buf lengths;
+    struct cv_buf bound;
+    struct cv_buf out; /* gathers small pieces on their way to the file */
+    struct cv_slots slots[CV_DEPTH_MAX + 2];
+    uint32_t positions[CV_PARQUET_STEP_ROWS];
+    uint8_t definitions[CV_PARQUET_STEP_ROWS];
+    uint8_t marks[CV_PARQUET_BLOCK_VALUES];      /* booleans of a block */
+    uint64_t words[CV_PARQUET_BLOCK_VALUES * 2]; /* gathered values of a block */
+    uint8_t bytes[CV_PARQUET_BLOCK_VALUES * 16]; /* big-endian decimals of a block */
+    struct cv_str spans[CV_PARQUET_BLOCK_VALUES];
+    struct cv_buf used;                  /* which dictionary entries a page holds */
+    struct cv_workspace_column *columns; /* by leaf number of the last file */
+    size_t column_count;
+};
+
+struct cv_parquet_writer {
+    struct cv_output *output;
+    const struct cv_schema *schema;
+    struct cv_parquet_options options;
+    struct cv_parquet_workspace *workspace;
+    bool own_workspace;
+    bool broken;           /* a call failed; only abort may follow */
+    struct cv_arena plan;  /* nodes, leaves, group metadata: until the end */
+    struct cv_arena group; /* page bounds: until the row group is closed */
+    struct cv_node *columns;
+    size_t column_count;
+    struct cv_leaf *leaves;
+    size_t leaf_count;
+    int64_t row_count; /* of the file */
+    int64_t group_rows;
+    int64_t position; /* in the file; what waits in workspace->out is counted */
+    size_t memory;
+    size_t buffered; /* bytes that the open row group would take in the file, about */
+    struct cv_group_meta *groups;
+    size_t group_count;
+    size_t group_capacity;
+    struct cv_buf column_indexes;
+    struct cv_buf offset_indexes;
+    struct cv_buf footer;
+};
+
+/* plan.c: nodes and leaves of the schema, in its order. */
+void cv_parquet_plan(struct cv_parquet_writer *writer, const struct cv_metrics_config *metrics);
+void cv_parquet_write_schema(const struct cv_parquet_writer *writer,
+                             struct cv_thrift_writer *thrift);
+
+/* shred.c: passes rows of a column of the batch to the leaves below the node. At most
+ * CV_PARQUET_STEP_ROWS rows. */
+enum cv_code cv_parquet_shred(struct cv_parquet_writer *writer, const struct cv_node *node,
+                              const struct cv_column *column, const uint32_t *index, size_t start,
+                              size_t row_count, struct cv_error *err);
+
+/* leaf.c */
+enum cv_code cv_leaf_append(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                            const struct cv_shred *shred, struct cv_error *err);
+/* Takes the values of the open page out of the dictionary, which is then off for this chunk. */
+void cv_leaf_fall_back(struct cv_leaf *leaf);
+
+/* page.c: ends the open page; without levels nothing happens. */
+enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                            struct cv_error *err);
+/* Puts the dictionary page into workspace->header and workspace->packed. */
+enum cv_code cv_page_write_dictionary(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                                      struct cv_error *err);
+
+/* chunk.c */
+void cv_leaf_start_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf);
+/* About what the leaf's chunk would take in the file now. */
+size_t cv_leaf_buffered(const struct cv_leaf *leaf);
+size_t cv_leaf_memory(const struct cv_leaf *leaf);
+enum cv_code cv_group_write(struct cv_parquet_writer *writer, struct cv_error *err);
+/* Writes through workspace->out. */
+enum cv_code cv_parquet_out(struct cv_parquet_writer *writer, const void *bytes, size_t length,
+                            struct cv_error *err);
+enum cv_code cv_parquet_out_flush(struct cv_parquet_writer *writer, struct cv_error *err);
+void cv_leaf_release(struct cv_leaf *leaf);
+/* Between row groups: gives back what the next pages would use again. */
+void cv_leaf_release_buffers(struct cv_leaf *leaf);
+
+/* page_index.c */
+void cv_page_index_write(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                         struct cv_chunk_meta *meta);
+
+/* footer.c: the indexes and the footer. */
+enum cv_code cv_footer_write(struct cv_parquet_writer *writer, struct cv_error *err);
+
+/* metrics.c */
+void cv_parquet_metrics(const struct cv_parquet_writer *writer, struct cv_arena *arena,
+                        struct cv_file_metrics *ret_metrics);
+
+#endif
