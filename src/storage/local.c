@@ -276,12 +276,33 @@ static enum cv_code local_remove(struct cv_store *store, const char *location,
     return fail_errno(err, "remove", location);
 }
 
-static enum cv_code sync_path(const char *path, const char *location, struct cv_error *err)
-{
-    CV_CLEANUP(close_descriptor) int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+#define SYNC_GROUP 64
 
-    if (descriptor < 0 || fsync(descriptor) != 0)
-        return fail_errno(err, "sync", location);
+static void close_group(int (*descriptors)[SYNC_GROUP])
+{
+    for (size_t i = 0; i < SYNC_GROUP; i++)
+        close_descriptor(&(*descriptors)[i]);
+}
+
+/* Writing out is started for all before the first is waited for: the file system then brings them
+ * to disk together. */
+static enum cv_code sync_group(const char *const *locations, size_t count, struct cv_error *err)
+{
+    CV_CLEANUP(close_group) int descriptors[SYNC_GROUP];
+    char path[CV_PATH_BYTES_MAX];
+
+    for (size_t i = 0; i < SYNC_GROUP; i++)
+        descriptors[i] = -1;
+    for (size_t i = 0; i < count; i++) {
+        CV_DO(path_of(locations[i], path, err));
+        descriptors[i] = open(path, O_RDONLY | O_CLOEXEC);
+        if (descriptors[i] < 0)
+            return fail_errno(err, "sync", locations[i]);
+        (void)sync_file_range(descriptors[i], 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (fsync(descriptors[i]) != 0)
+            return fail_errno(err, "sync", locations[i]);
     return CV_OK;
 }
 
@@ -293,10 +314,8 @@ static enum cv_code local_sync(struct cv_store *store, const char *const *locati
     char path[CV_PATH_BYTES_MAX];
 
     (void)store;
-    for (size_t i = 0; i < count; i++) {
-        CV_DO(path_of(locations[i], path, err));
-        CV_DO(sync_path(path, locations[i], err));
-    }
+    for (size_t i = 0; i < count; i += SYNC_GROUP)
+        CV_DO(sync_group(locations + i, CV_MIN(count - i, (size_t)SYNC_GROUP), err));
     for (size_t i = 0; i < count; i++) {
         CV_DO(path_of(locations[i], path, err));
         if (!cut_to_parent(path) || strcmp(path, last) == 0)

@@ -8,7 +8,7 @@
 #include "table/table.h"
 
 struct cv_append {
-    const struct cv_data_file *files; /* all of the table's current spec, or of `spec_id` each */
+    const struct cv_data_file *files; /* each of the spec that its spec_id names */
     size_t file_count;                /* 0 is allowed: a snapshot that only carries a position */
     const char *query_id; /* NULL = not a streaming append: no epoch check, no position */
     int64_t epoch;
@@ -16,6 +16,7 @@ struct cv_append {
     const char *cluster_id;
     const char *offsets_json;
     const struct cv_properties *summary; /* further keys; may be NULL */
+    bool files_unsynced; /* the files were closed unsynced; they are made durable first */
 };
 
 struct cv_append_result {

@@ -17,8 +17,8 @@ struct cv_table {
     struct cv_store *store;
     struct cv_table_metadata *metadata;
     char *metadata_location;
-    struct cv_arena manifest_arena;      /* of the cached list below */
-    int64_t manifest_snapshot_id;        /* whose manifest list is cached; -1 = none */
+    struct cv_arena manifest_arena; /* of the cached list below */
+    int64_t manifest_snapshot_id;   /* whose manifest list is cached; -1 = none */
     struct cv_manifest_file *manifests;
     size_t manifest_count;
 };
@@ -34,6 +34,8 @@ CV_DEFINE_CLEANUP(struct cv_table *, cv_table_free)
  * CV_CONTRADICTION. */
 enum cv_code cv_table_refresh(struct cv_table *table, struct cv_error *err);
 
+/* Makes the metadata file and registers it. `location` NULL = where the catalog puts it. CV_EXISTS
+ * when the name is taken. */
 enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
                              const struct cv_schema *schema, const struct cv_partition_spec *spec,
                              const struct cv_properties *properties, const char *location,

@@ -349,6 +349,7 @@ static enum cv_code hadoop_metadata_location(struct cv_catalog *base, const char
 
 const struct cv_catalog_ops cv_hadoop_catalog_ops = {
     .type = "hadoop",
+    .fixed_layout = true,
     .open = hadoop_open,
     .load = hadoop_load,
     .create = hadoop_create,

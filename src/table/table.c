@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening, refreshing and creating tables. */
+#include "table/table_int.h"
+
+#include "codec/compress.h"
+
+#include <stdlib.h>
+
+const char *cv_table_branch(const struct cv_table *table)
+{
+    return table->name.branch ? table->name.branch : "main";
+}
+
+/* A folder property may be a location, an absolute path or relative to the table. */
+static const char *folder_of(const struct cv_table_metadata *metadata, const char *property,
+                             const char *fallback, struct cv_arena *arena)
+{
+    const char *path = cv_properties_get_or(&metadata->properties, property, fallback);
+    size_t length = strlen(path);
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (path[0] == '/' || strstr(path, ":/"))
+        return cv_arena_strndup(arena, path, length);
+    return cv_location_join(arena, metadata->location, cv_arena_strndup(arena, path, length));
+}
+
+const char *cv_metadata_folder(const struct cv_catalog *catalog,
+                               const struct cv_table_metadata *metadata, struct cv_arena *arena)
+{
+    if (catalog->ops->fixed_layout)
+        return cv_location_join(arena, metadata->location, "metadata");
+    return folder_of(metadata, "write.metadata.path", "metadata", arena);
+}
+
+const char *cv_table_metadata_folder(const struct cv_table *table, struct cv_arena *arena)
+{
+    return cv_metadata_folder(table->catalog, table->metadata, arena);
+}
+
+const char *cv_table_data_folder(const struct cv_table *table, struct cv_arena *arena)
+{
+    const struct cv_table_metadata *metadata = table->metadata;
+    const char *property = "write.data.path";
+
+    /* what write.data.path was called before, as the Java library still takes it */
+    if (!cv_properties_get(&metadata->properties, property))
+        property = "write.folder-storage.path";
+    return folder_of(metadata, property, "data", arena);
+}
+
+enum cv_code cv_table_read_metadata(struct cv_store *store, const char *location,
+                                    struct cv_table_metadata **ret_metadata, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
+
+    CV_DO(cv_store_read(store, location, CV_METADATA_BYTES_MAX, &bytes, err));
+    CV_TRY(cv_table_metadata_read(bytes.data, bytes.length, ret_metadata, err), err, "%s",
+           location);
+    return CV_OK;
+}
+
+static void free_compressor(struct cv_compressor **compressor)
+{
+    if (*compressor)
+        cv_compressor_free(*compressor);
+}
+
+static enum cv_code pack(const struct cv_buf *plain, struct cv_buf *out, struct cv_error *err)
+{
+    CV_CLEANUP(free_compressor) struct cv_compressor *compressor = NULL;
+
+    CV_DO(cv_compressor_new(CV_CODEC_GZIP, CV_CODEC_LEVEL_DEFAULT, &compressor, err));
+    return cv_compress(compressor, plain->data, plain->length, out, err);
+}
+
+static enum cv_code wants_gzip(const struct cv_table_metadata *metadata, bool *ret_gzip,
+                               struct cv_error *err)
+{
+    const char *key = "write.metadata.compression-codec";
+    const char *codec = cv_properties_get_or(&metadata->properties, key, "none");
+
+    *ret_gzip = cv_text_equal_nocase(codec, "gzip");
+    if (!*ret_gzip && !cv_text_equal_nocase(codec, "none"))
+        return cv_fail(err, CV_CONFIG, "%s = \"%.100s\" is neither none nor gzip", key, codec);
+    return CV_OK;
+}
+
+enum cv_code cv_table_write_metadata(struct cv_catalog *catalog, struct cv_store *store,
+                                     const struct cv_table_metadata *metadata, const char *base,
+                                     struct cv_arena *arena, const char **ret_location,
+                                     struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
+    CV_CLEANUP(cv_buf_release) struct cv_buf packed = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
+    const char *folder = cv_metadata_folder(catalog, metadata, arena);
+    const struct cv_buf *bytes = &text;
+    const char *location;
+    bool gzip;
+
+    CV_DO(wants_gzip(metadata, &gzip, err));
+    cv_table_metadata_write(metadata, &text);
+    CV_DO(cv_buf_check(&text, "the table's metadata", err));
+    if (gzip) {
+        CV_DO(pack(&text, &packed, err));
+        bytes = &packed;
+    }
+    CV_DO(catalog->ops->metadata_location(catalog, folder, base, gzip, arena, &location, err));
+    CV_DO(cv_store_write_unsynced(store, location, bytes->data, bytes->length, err));
+    *ret_location = location;
+    return CV_OK;
+}
+
+void cv_table_install(struct cv_table *table, struct cv_table_metadata *metadata,
+                      const char *location)
+{
+    cv_table_metadata_free(table->metadata);
+    table->metadata = metadata;
+    free(table->metadata_location);
+    table->metadata_location = cv_strdup(location);
+}
+
+static struct cv_table *new_table(struct cv_catalog *catalog)
+{
+    struct cv_table *table = cv_alloc(sizeof *table);
+
+    table->catalog = catalog;
+    table->manifest_snapshot_id = -1;
+    return table;
+}
+
+void cv_table_free(struct cv_table *table)
+{
+    if (!table)
+        return;
+    cv_table_metadata_free(table->metadata);
+    free(table->metadata_location);
+    cv_store_free(table->store);
+    cv_arena_release(&table->manifest_arena);
+    cv_arena_release(&table->arena);
+    free(table);
+}
+
+static void hint_create(const char *name, struct cv_error *err)
+{
+    if (err && !err->hint[0])
+        cv_hint(err, "make it with: calve table create %s --schema \"id bigint, …\"", name);
+}
+
+enum cv_code cv_table_open(struct cv_catalog *catalog, const char *name,
+                           struct cv_table **ret_table, struct cv_error *err)
+{
+    CV_CLEANUP(cv_table_freep) struct cv_table *table = new_table(catalog);
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_table_metadata *metadata;
+    const char *location;
+    enum cv_code code;
+
+    CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
+    code = catalog->ops->load(catalog, &table->name, &arena, &location, err);
+    if (code == CV_NOT_FOUND)
+        hint_create(name, err);
+    CV_TRY(code, err, "table %s", name);
+    CV_TRY(cv_store_open(location, NULL, &table->store, err), err, "table %s", name);
+    CV_TRY(cv_table_read_metadata(table->store, location, &metadata, err), err, "table %s", name);
+    cv_table_install(table, metadata, location);
+    *ret_table = cv_steal(table);
+    return CV_OK;
+}
+
+enum cv_code cv_table_refresh(struct cv_table *table, struct cv_error *err)
+{
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const char *name = cv_table_name_text(&table->name, &arena);
+    const char *location;
+
+    CV_TRY(table->catalog->ops->load(table->catalog, &table->name, &arena, &location, err), err,
+           "table %s", name);
+    if (strcmp(location, table->metadata_location) == 0)
+        return CV_OK;
+    CV_TRY(cv_table_read_metadata(table->store, location, &metadata, err), err, "table %s", name);
+    if (strcmp(metadata->table_uuid, table->metadata->table_uuid) != 0)
+        return cv_fail(err, CV_CONTRADICTION,
+                       "table %s was dropped and made anew: its uuid was %s and is %s", name,
+                       table->metadata->table_uuid, metadata->table_uuid);
+    cv_table_install(table, cv_steal(metadata), location);
+    return CV_OK;
+}
+
+static enum cv_code check_absent(struct cv_table *table, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const char *location;
+    enum cv_code code =
+        table->catalog->ops->load(table->catalog, &table->name, &arena, &location, err);
+
+    if (code == CV_OK)
+        return cv_fail(err, CV_EXISTS, "table %s exists already",
+                       cv_table_name_text(&table->name, &arena));
+    if (code == CV_NOT_FOUND) {
+        cv_error_clear(err);
+        return CV_OK;
+    }
+    return code;
+}
+
+static enum cv_code register_table(struct cv_table *table, struct cv_table_metadata *metadata,
+                                   struct cv_arena *arena, const char **ret_location,
+                                   struct cv_error *err)
+{
+    struct cv_catalog *catalog = table->catalog;
+    const char *file;
+    enum cv_code code;
+
+    CV_DO(cv_table_write_metadata(catalog, table->store, metadata, NULL, arena, &file, err));
+    code = cv_store_sync(table->store, &file, 1, err);
+    if (code == CV_OK)
+        code = catalog->ops->create(catalog, &table->name, file, arena, ret_location, err);
+    if (code != CV_OK && code != CV_UNKNOWN)
+        (void)cv_store_remove(table->store, file, NULL);
+    return code;
+}
+
+enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
+                             const struct cv_schema *schema, const struct cv_partition_spec *spec,
+                             const struct cv_properties *properties, const char *location,
+                             struct cv_table **ret_table, struct cv_error *err)
+{
+    CV_CLEANUP(cv_table_freep) struct cv_table *table = new_table(catalog);
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_table_create create = {location, schema, spec, properties};
+    const char *file;
+
+    CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
+    if (table->name.branch)
+        return cv_fail(err, CV_CONFIG, "%s names a branch: a table is made without", name);
+    CV_DO(check_absent(table, err));
+    if (location && catalog->ops->fixed_layout)
+        return cv_fail(err, CV_CONFIG, "a %s catalog gives its tables their location",
+                       catalog->ops->type);
+    if (!location)
+        CV_DO(catalog->ops->table_location(catalog, &table->name, &arena, &create.location, err));
+    CV_TRY(cv_store_open(create.location, NULL, &table->store, err), err, "table %s", name);
+    CV_TRY(cv_table_metadata_create(&create, &metadata, err), err, "table %s", name);
+    CV_TRY(register_table(table, metadata, &arena, &file, err), err, "table %s", name);
+    cv_table_install(table, cv_steal(metadata), file);
+    *ret_table = cv_steal(table);
+    return CV_OK;
+}
