@@ -48,7 +48,8 @@ struct cv_source_config {
     size_t memory_bytes;   /* share of the budget for fetched and queued records */
     void (*warn)(void *context, const char *message); /* data loss that was accepted, … */
     void *warn_context;
-    void *test_client; /* a client with a mock cluster, for `calve demo` and tests; else NULL */
+    bool (*cancelled)(void *context); /* may be NULL; ends waiting for a broker: CV_CANCELLED */
+    void *cancel_context;
 };
 
 /* Connects; CV_KAFKA / CV_AUTH / CV_TIMEOUT naming the brokers when none answers. */
