@@ -6,9 +6,11 @@
 #ifndef CALVE_ICEBERG_METADATA_H
 #define CALVE_ICEBERG_METADATA_H
 
-#include "base/map.h"
 #include "base/properties.h"
 #include "iceberg/partition.h"
+
+/* What a snapshot's pointers point into: one block, shared by the copies of a model. */
+struct cv_snapshot_block;
 
 struct cv_snapshot {
     int64_t id;
@@ -19,8 +21,9 @@ struct cv_snapshot {
     const char **manifests;    /* v1 inline manifest paths */
     size_t manifest_count;
     int32_t schema_id; /* -1 = absent */
-    struct cv_properties summary; /* with "operation" */
+    struct cv_properties summary; /* with "operation"; read-only once it is part of a model */
     struct cv_str json; /* its text in the file as it is or will be */
+    struct cv_snapshot_block *block; /* NULL while a caller builds it */
 };
 
 struct cv_snapshot_ref {
@@ -55,8 +58,11 @@ struct cv_sort_order {
     size_t field_count;
 };
 
+/* Memory of schemas, specs and sort orders, shared by the copies of a model. */
+struct cv_table_definitions;
+
 struct cv_table_metadata {
-    struct cv_arena arena;
+    struct cv_arena arena; /* texts that are neither of a snapshot nor of a definition */
     int format_version;
     const char *table_uuid; /* "" in v1 tables without one */
     const char *location;   /* without a slash at the end */
@@ -77,13 +83,15 @@ struct cv_table_metadata {
     int64_t current_snapshot_id; /* -1 = none */
     struct cv_snapshot *snapshots;
     size_t snapshot_count, snapshot_capacity;
-    struct cv_map snapshots_by_id; /* key: the 8 bytes of the id; value: index + 1 */
+    uint32_t *snapshot_slots; /* by hash of the id: index + 1, 0 = empty */
+    size_t snapshot_slot_count;
     struct cv_snapshot_ref *refs;
     size_t ref_count, ref_capacity;
     struct cv_snapshot_log_entry *snapshot_log;
     size_t snapshot_log_count, snapshot_log_capacity;
     struct cv_metadata_log_entry *metadata_log;
     size_t metadata_log_count, metadata_log_capacity;
+    struct cv_table_definitions *definitions;
     struct cv_str schemas_json, specs_json, sort_orders_json; /* texts kept for printing */
     struct cv_str statistics_json, partition_statistics_json; /* "" = absent */
     struct cv_str unknown_json; /* other top-level members, ",\"key\":value…" */
@@ -94,13 +102,16 @@ enum cv_code cv_table_metadata_read(const void *bytes, size_t length,
                                     struct cv_table_metadata **ret_metadata, struct cv_error *err);
 void cv_table_metadata_free(struct cv_table_metadata *metadata);
 CV_DEFINE_CLEANUP(struct cv_table_metadata *, cv_table_metadata_free)
-/* A deep copy, to change and commit. */
+/* A copy to change and commit. It shares what never changes (each snapshot, the definitions), so that
+ * its cost per snapshot is a few bytes; both may be freed in any order and by any thread. */
 struct cv_table_metadata *cv_table_metadata_copy(const struct cv_table_metadata *metadata);
+/* metadata.json, compact. Ask cv_buf_check() afterwards. */
 void cv_table_metadata_write(const struct cv_table_metadata *metadata, struct cv_buf *out);
 
-/* Metadata of a new table: ids assigned, uuid made, logs empty, order 0, the reserved properties
- * (format-version) taken out of `properties`, write.parquet.compression-codec=zstd added unless
- * set. */
+/* Metadata of a new table: ids assigned from 1, sources of the spec moved to the new ids, uuid made,
+ * logs empty, order 0, the reserved properties (format-version, which chooses 1 or 2, and others)
+ * taken out of `properties`, write.parquet.compression-codec=zstd added unless set. `spec` and
+ * `properties` may be NULL. */
 struct cv_table_create {
     const char *location;
     const struct cv_schema *schema;
@@ -126,11 +137,17 @@ const struct cv_snapshot_ref *cv_table_metadata_ref(const struct cv_table_metada
 const struct cv_snapshot *cv_table_metadata_head(const struct cv_table_metadata *metadata,
                                                  const char *branch);
 
-/* Adds a snapshot and moves the branch to it: logs, sequence number, last-updated (never backwards),
- * refs with their retention kept. The snapshot's texts are copied. */
+/* Adds a snapshot and moves the branch to it: logs, sequence number, last-updated, refs with their
+ * retention kept. The snapshot's texts are copied; its `json` is ignored and made anew. Its time is
+ * raised to the table's newest when clocks differ. `branch` is "main" or a name; a tag is refused. */
 enum cv_code cv_table_metadata_add_snapshot(struct cv_table_metadata *metadata,
                                             const struct cv_snapshot *snapshot, const char *branch,
                                             struct cv_error *err);
+/* {"order-id":…,"fields":[…]} */
+void cv_sort_order_write_json(const struct cv_sort_order *order, struct cv_buf *out);
+enum cv_code cv_sort_order_read_json(const struct cv_json *json, struct cv_arena *arena,
+                                     struct cv_sort_order *ret_order, struct cv_error *err);
+
 /* Appends the base file to the metadata log and trims it to write.metadata.previous-versions-max;
  * the files that fell off are returned in the metadata's arena. */
 void cv_table_metadata_log_base(struct cv_table_metadata *metadata, const char *base_file,

@@ -52,12 +52,13 @@ enum cv_code cv_transform_apply(const struct cv_transform *transform, const stru
                                 const struct cv_value *value, struct cv_value *ret_value,
                                 struct cv_error *err);
 
-/* The spec bound to a schema: for routing rows. */
+/* The spec bound to a schema, for routing rows; both must outlive it. One thread at a time. */
 struct cv_partitioner;
 enum cv_code cv_partitioner_new(const struct cv_partition_spec *spec,
                                 const struct cv_schema *schema,
                                 struct cv_partitioner **ret_partitioner, struct cv_error *err);
 void cv_partitioner_free(struct cv_partitioner *partitioner);
+CV_DEFINE_CLEANUP(struct cv_partitioner *, cv_partitioner_free)
 /* Type of each partition field's value, spec->field_count of them. */
 const struct cv_type *cv_partitioner_types(const struct cv_partitioner *partitioner);
 /* Gives each row 0 … count-1 of the batch a dense group number by its partition tuple: groups[row]
@@ -70,6 +71,12 @@ size_t cv_partitioner_group_count(const struct cv_partitioner *partitioner);
 const struct cv_value *cv_partitioner_tuple(const struct cv_partitioner *partitioner,
                                             uint32_t group);
 void cv_partitioner_clear(struct cv_partitioner *partitioner); /* forgets the groups */
+
+/* Type of each partition field's value under a schema, in the arena. CV_SCHEMA when a source column
+ * is gone or does not fit, CV_UNSUPPORTED for an unknown transform. */
+enum cv_code cv_partition_types(const struct cv_partition_spec *spec,
+                                const struct cv_schema *schema, struct cv_arena *arena,
+                                const struct cv_type **ret_types, struct cv_error *err);
 
 /* "bid_time_day=2026-01-01/id_bucket=3": form-URL encoded; appended to `out`; empty when
  * unpartitioned. */
