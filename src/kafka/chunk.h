@@ -12,7 +12,7 @@
 #include <librdkafka/rdkafka.h>
 
 #define CV_CHUNK_RECORDS 4096
-#define CV_CHUNK_BYTES ((size_t)1 << 20)
+#define CV_CHUNK_BYTES   ((size_t)1 << 20)
 
 struct cv_chunk_side; /* what does not fit into the block: large records, headers */
 

@@ -100,10 +100,11 @@ enum cv_code cv_source_fail(struct cv_source *source, rd_kafka_resp_err_t error,
     enum cv_code code;
 
     cv_source_poll(source);
-    reason = cv_kafka_is_transient(error) && source->last_error[0] ? source->last_error_code : error;
-    code = is_auth(reason)                              ? CV_AUTH
+    reason =
+        cv_kafka_is_transient(error) && source->last_error[0] ? source->last_error_code : error;
+    code = is_auth(reason)                         ? CV_AUTH
            : error == RD_KAFKA_RESP_ERR__TIMED_OUT ? CV_TIMEOUT
-                                                        : CV_KAFKA;
+                                                   : CV_KAFKA;
     (void)cv_fail(err, code, "%s, brokers %.300s: %s%s%s", what, source->bootstrap,
                   rd_kafka_err2str(error), source->last_error[0] ? "; last: " : "",
                   source->last_error);
@@ -166,14 +167,10 @@ static enum cv_code set_own(struct cv_source *source, rd_kafka_conf_t *conf,
                             const struct cv_properties *given, struct cv_error *err)
 {
     static const struct setting fixed[] = {
-        {"enable.partition.eof", "true"},
-        {"enable.auto.commit", "false"},
-        {"enable.auto.offset.store", "false"},
-        {"auto.offset.reset", "error"},
-        {"allow.auto.create.topics", "false"},
-        {"socket.nagle.disable", "true"},
-        {"fetch.error.backoff.ms", "100"},
-        {"receive.message.max.bytes", "2147483647"},
+        {"enable.partition.eof", "true"},      {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"}, {"auto.offset.reset", "error"},
+        {"allow.auto.create.topics", "false"}, {"socket.nagle.disable", "true"},
+        {"fetch.error.backoff.ms", "100"},     {"receive.message.max.bytes", "2147483647"},
     };
     /* A long poll delays the first fetch of another partition, so it is short. */
     static const struct setting defaults[] = {

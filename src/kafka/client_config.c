@@ -27,7 +27,8 @@ bool cv_client_name_is_secret(const char *name)
     for (size_t i = 0; i < cv_client_name_count; i++) {
         const struct cv_client_name *row = &cv_client_names[i];
 
-        if (row->secret && (strcmp(row->java, name) == 0 || (row->name && !strcmp(row->name, name))))
+        if (row->secret &&
+            (strcmp(row->java, name) == 0 || (row->name && !strcmp(row->name, name))))
             return true;
     }
     return false;
@@ -79,8 +80,8 @@ static void check_name(struct check *check, const char *key)
 
     if (!row) {
         nearest = cv_nearest_name(key, name_at, cv_client_names, cv_client_name_count);
-        add_problem(check, "kafka.%.100s is unknown%s%s", key, nearest ? ", did you mean kafka." : "",
-                    nearest ? nearest : "");
+        add_problem(check, "kafka.%.100s is unknown%s%s", key,
+                    nearest ? ", did you mean kafka." : "", nearest ? nearest : "");
     } else if (row->action == CV_CLIENT_REFUSE) {
         add_problem(check, "kafka.%s is not taken: %s", row->java, row->help);
     } else if (row->action == CV_CLIENT_TUNING) {
@@ -110,11 +111,12 @@ static void check_stores(struct check *check, const struct cv_properties *kafka)
                     trust);
     if (get(kafka, "ssl.keystore.location", NULL) && !cv_text_equal_nocase(key, "PEM") &&
         !cv_text_equal_nocase(key, "PKCS12"))
-        add_problem(check,
-                    "kafka.ssl.keystore.location with type %.20s cannot be read: convert it (keytool "
-                    "-importkeystore -deststoretype PKCS12) and set kafka.ssl.keystore.type: PKCS12, "
-                    "or PEM",
-                    key);
+        add_problem(
+            check,
+            "kafka.ssl.keystore.location with type %.20s cannot be read: convert it (keytool "
+            "-importkeystore -deststoretype PKCS12) and set kafka.ssl.keystore.type: PKCS12, "
+            "or PEM",
+            key);
 }
 
 static void check_sasl(struct check *check, const struct cv_properties *kafka)
@@ -144,18 +146,20 @@ static void check_others(struct check *check, const struct cv_properties *kafka)
     if (!get(kafka, "bootstrap.servers", NULL))
         add_problem(check, "kafka.bootstrap.servers is missing");
     if (get(kafka, "group.id", NULL))
-        add_warning(check, "kafka.group.id is set: calve joins no group, so it has no effect on what "
-                           "is read");
+        add_warning(check,
+                    "kafka.group.id is set: calve joins no group, so it has no effect on what "
+                    "is read");
     if (cv_text_equal_nocase(get(kafka, "allow.auto.create.topics", "false"), "true"))
         add_warning(check, "kafka.allow.auto.create.topics: calve never creates topics");
-    if (!cv_text_equal_nocase(lookup, "use_all_dns_ips") && !cv_text_equal_nocase(lookup, "default"))
+    if (!cv_text_equal_nocase(lookup, "use_all_dns_ips") &&
+        !cv_text_equal_nocase(lookup, "default"))
         add_problem(check, "kafka.client.dns.lookup %.60s is not supported, use_all_dns_ips is",
                     lookup);
 }
 
 enum cv_code cv_client_config_check(const struct cv_properties *kafka,
-                                    void (*warn)(void *context, const char *message),
-                                    void *context, struct cv_error *err)
+                                    void (*warn)(void *context, const char *message), void *context,
+                                    struct cv_error *err)
 {
     struct check check = {CV_BUF_INIT(CV_ERROR_MESSAGE_BYTES), 0, warn, context};
     enum cv_code code = CV_OK;

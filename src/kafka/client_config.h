@@ -26,8 +26,8 @@ extern const size_t cv_client_name_count;
 
 /* Every problem of the settings at once. */
 enum cv_code cv_client_config_check(const struct cv_properties *kafka,
-                                    void (*warn)(void *context, const char *message),
-                                    void *context, struct cv_error *err);
+                                    void (*warn)(void *context, const char *message), void *context,
+                                    struct cv_error *err);
 
 /* The settings as librdkafka knows them; call after the check. Values may be secret. */
 enum cv_code cv_client_config_translate(const struct cv_properties *kafka,

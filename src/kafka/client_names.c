@@ -4,19 +4,38 @@
  * it is read once per start. */
 #include "kafka/client_config.h"
 
-#define PASS(java, name) {java, name, CV_CLIENT_PASS, NULL, false}
-#define SECRET(java, name) {java, name, CV_CLIENT_PASS, NULL, true}
-#define TUNING(java) {java, NULL, CV_CLIENT_TUNING, NULL, false}
-#define REFUSE(java, help) {java, NULL, CV_CLIENT_REFUSE, help, false}
-#define OWN(java) {java, NULL, CV_CLIENT_OWN, NULL, false}
-#define OWN_SECRET(java) {java, NULL, CV_CLIENT_OWN, NULL, true}
+#define PASS(java, name)                                                                           \
+    {                                                                                              \
+        java, name, CV_CLIENT_PASS, NULL, false                                                    \
+    }
+#define SECRET(java, name)                                                                         \
+    {                                                                                              \
+        java, name, CV_CLIENT_PASS, NULL, true                                                     \
+    }
+#define TUNING(java)                                                                               \
+    {                                                                                              \
+        java, NULL, CV_CLIENT_TUNING, NULL, false                                                  \
+    }
+#define REFUSE(java, help)                                                                         \
+    {                                                                                              \
+        java, NULL, CV_CLIENT_REFUSE, help, false                                                  \
+    }
+#define OWN(java)                                                                                  \
+    {                                                                                              \
+        java, NULL, CV_CLIENT_OWN, NULL, false                                                     \
+    }
+#define OWN_SECRET(java)                                                                           \
+    {                                                                                              \
+        java, NULL, CV_CLIENT_OWN, NULL, true                                                      \
+    }
 
 #define NO_SERIALIZER "calve hands the bytes on; value.format says how they are decoded"
-#define NO_CLASS "it names a Java class"
-#define NO_OAUTH "OAUTHBEARER is not supported; use PLAIN or SCRAM over TLS, or a TLS client key"
+#define NO_CLASS      "it names a Java class"
+#define NO_OAUTH      "OAUTHBEARER is not supported; use PLAIN or SCRAM over TLS, or a TLS client key"
 #define NATIVE_TLS                                                                                 \
     "it is librdkafka's name; write ssl.truststore.location with ssl.truststore.type: PEM"
-#define NATIVE_KEY "it is librdkafka's name; write ssl.keystore.location with ssl.keystore.type: PEM"
+#define NATIVE_KEY                                                                                 \
+    "it is librdkafka's name; write ssl.keystore.location with ssl.keystore.type: PEM"
 #define NATIVE_SASL "it is librdkafka's name; write sasl.jaas.config"
 
 const struct cv_client_name cv_client_names[] = {

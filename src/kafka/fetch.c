@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #define WAIT_SLICE_MS 20   /* between looks at the cancellation and at positions */
-#define GATHER_US 2000     /* a chunk that is not full waits so long for more records */
+#define GATHER_US     2000 /* a chunk that is not full waits so long for more records */
 
 static void append_list(struct cv_fetch_chunk ***tail, struct cv_fetch_chunk *chunk)
 {
@@ -100,8 +100,8 @@ static struct cv_record *append_current(struct cv_source *source, struct cv_fetc
 {
     struct cv_fetch *f = &source->fetch;
 
-    if (f->current && !cv_chunk_has_room(f->current, (size_t)record->key_length +
-                                                         record->value_length))
+    if (f->current &&
+        !cv_chunk_has_room(f->current, (size_t)record->key_length + record->value_length))
         finish_current(source);
     if (!f->current) {
         f->current = cv_chunk_get(source->pool);
@@ -120,7 +120,8 @@ static struct cv_record *append_held(struct cv_source *source, struct cv_fetch_p
     size_t bytes = (size_t)record->key_length + record->value_length;
 
     if (f->held)
-        last = (struct cv_fetch_chunk *)((char *)f->held_tail - offsetof(struct cv_fetch_chunk, next));
+        last =
+            (struct cv_fetch_chunk *)((char *)f->held_tail - offsetof(struct cv_fetch_chunk, next));
     if (!last || !cv_chunk_has_room(last, bytes)) {
         last = cv_chunk_get(source->pool);
         append_list(&f->held_tail, last);
@@ -341,8 +342,7 @@ static void look_at_positions(struct cv_source *source)
             const rd_kafka_topic_partition_t *item = &list->elems[i];
 
             if (item->offset >= 0 && item->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-                cv_fetch_pass(source,
-                              cv_source_partition(source, item->topic, item->partition),
+                cv_fetch_pass(source, cv_source_partition(source, item->topic, item->partition),
                               item->offset);
         }
     }

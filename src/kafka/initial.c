@@ -68,7 +68,8 @@ static enum cv_code start_as_given(struct cv_source *source, const struct cv_off
     return CV_OK;
 }
 
-static enum cv_code start_by_timestamp(struct cv_source *source, const struct cv_offsets *partitions,
+static enum cv_code start_by_timestamp(struct cv_source *source,
+                                       const struct cv_offsets *partitions,
                                        struct cv_offsets *ret_offsets, struct cv_error *err)
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets times = {0};

@@ -80,9 +80,10 @@ static enum cv_code check_module(const char *module, struct cv_error *err)
     if (cv_text_ends_with(module, ".PlainLoginModule") ||
         cv_text_ends_with(module, ".ScramLoginModule"))
         return CV_OK;
-    (void)cv_fail(err, CV_UNSUPPORTED, "kafka.sasl.jaas.config: login module %.120s is not supported",
-                  module);
-    cv_hint(err, "PlainLoginModule and ScramLoginModule are; OAuthBearer and Kerberos logins are not");
+    (void)cv_fail(err, CV_UNSUPPORTED,
+                  "kafka.sasl.jaas.config: login module %.120s is not supported", module);
+    cv_hint(err,
+            "PlainLoginModule and ScramLoginModule are; OAuthBearer and Kerberos logins are not");
     return CV_UNSUPPORTED;
 }
 

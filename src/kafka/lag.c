@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define LAG_REQUEST_MS 5000
-#define LAG_FINISH_MS 2000 /* at the end of the run */
+#define LAG_FINISH_MS  2000 /* at the end of the run */
 
 static const char *partition_error(const rd_kafka_AlterConsumerGroupOffsets_result_t *result)
 {
@@ -68,8 +68,8 @@ void cv_source_finish_lag(struct cv_source *source)
 static void commit(struct cv_source *source, const char *group,
                    const rd_kafka_topic_partition_list_t *list)
 {
-    rd_kafka_AlterConsumerGroupOffsets_t *request = rd_kafka_AlterConsumerGroupOffsets_new(group,
-                                                                                           list);
+    rd_kafka_AlterConsumerGroupOffsets_t *request =
+        rd_kafka_AlterConsumerGroupOffsets_new(group, list);
     rd_kafka_AdminOptions_t *options =
         rd_kafka_AdminOptions_new(source->client, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS);
     char reason[256];

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "codec/json.h"
 
-#define CV_OFFSET_LATEST (-1)
+#define CV_OFFSET_LATEST   (-1)
 #define CV_OFFSET_EARLIEST (-2)
 
 struct cv_offset {

@@ -6,7 +6,7 @@
 #include "kafka/subscription.h"
 
 #define BATCH_ONLY "it bounds a batch query; a stream has no end"
-#define AT(field) offsetof(struct cv_source_options, field)
+#define AT(field)  offsetof(struct cv_source_options, field)
 
 static const struct cv_option options[] = {
     {"subscribe", CV_OPTION_TEXT, AT(subscribe), NULL, NULL,
@@ -87,8 +87,10 @@ static enum cv_code check_starting(const struct cv_source_options *o, struct cv_
     if (o->starting_timestamp &&
         (!cv_parse_i64(cv_str_trim(cv_str_from(o->starting_timestamp)), &timestamp) ||
          timestamp < 0))
-        return cv_fail(err, CV_CONFIG, "source.startingTimestamp: \"%.100s\" is not a timestamp in "
-                       "milliseconds", o->starting_timestamp);
+        return cv_fail(err, CV_CONFIG,
+                       "source.startingTimestamp: \"%.100s\" is not a timestamp in "
+                       "milliseconds",
+                       o->starting_timestamp);
     if (o->starting_offsets_by_timestamp &&
         cv_offsets_parse(cv_str_from(o->starting_offsets_by_timestamp), false, &parsed, err) !=
             CV_OK) {

@@ -175,11 +175,9 @@ static enum cv_code check_deleted(const struct cv_plan_policy *policy,
 }
 
 enum cv_code cv_plan_resolve_start(const struct cv_plan_policy *policy,
-                                   const struct cv_offsets *start,
-                                   const struct cv_offsets *latest,
-                                   const struct cv_offsets *earliest,
-                                   struct cv_offsets *ret_start, uint64_t *ret_lost,
-                                   struct cv_error *err)
+                                   const struct cv_offsets *start, const struct cv_offsets *latest,
+                                   const struct cv_offsets *earliest, struct cv_offsets *ret_start,
+                                   uint64_t *ret_lost, struct cv_error *err)
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets effective = {0};
     uint64_t lost = 0;
@@ -209,25 +207,28 @@ enum cv_code cv_plan_check_bound(const struct cv_offsets *start, const struct cv
         const struct cv_offset *limit = cv_offsets_find(bound, item->topic, item->partition);
 
         if (!limit)
-            return cv_fail(err, CV_DATA_LOSS,
-                           "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED: %s[%"
-                           PRId32 "] was not there when the run fixed its end",
-                           item->topic, item->partition);
+            return cv_fail(
+                err, CV_DATA_LOSS,
+                "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED: %s[%" PRId32
+                "] was not there when the run fixed its end",
+                item->topic, item->partition);
         if (item->offset > limit->offset)
-            return cv_fail(err, CV_DATA_LOSS,
-                           "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED: %s[%"
-                           PRId32 "] was read up to %" PRId64 ", beyond the fixed end %" PRId64,
-                           item->topic, item->partition, item->offset, limit->offset);
+            return cv_fail(
+                err, CV_DATA_LOSS,
+                "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED: %s[%" PRId32
+                "] was read up to %" PRId64 ", beyond the fixed end %" PRId64,
+                item->topic, item->partition, item->offset, limit->offset);
     }
     for (size_t i = 0; i < bound->count; i++) {
         const struct cv_offset *item = &bound->items[i];
         const struct cv_offset *now = cv_offsets_find(latest, item->topic, item->partition);
 
         if (!now)
-            return cv_fail(err, CV_DATA_LOSS,
-                           "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW: %s[%"
-                           PRId32 "] is no longer there",
-                           item->topic, item->partition);
+            return cv_fail(
+                err, CV_DATA_LOSS,
+                "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW: %s[%" PRId32
+                "] is no longer there",
+                item->topic, item->partition);
         if (item->offset > now->offset)
             return cv_fail(err, CV_DATA_LOSS,
                            "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_"

@@ -35,11 +35,9 @@ struct cv_plan_policy {
     void *warn_context;
 };
 enum cv_code cv_plan_resolve_start(const struct cv_plan_policy *policy,
-                                   const struct cv_offsets *start,
-                                   const struct cv_offsets *latest,
-                                   const struct cv_offsets *earliest,
-                                   struct cv_offsets *ret_start, uint64_t *ret_lost,
-                                   struct cv_error *err);
+                                   const struct cv_offsets *start, const struct cv_offsets *latest,
+                                   const struct cv_offsets *earliest, struct cv_offsets *ret_start,
+                                   uint64_t *ret_lost, struct cv_error *err);
 
 /* AvailableNow: the ends that were fixed at the start must still be reachable. */
 enum cv_code cv_plan_check_bound(const struct cv_offsets *start, const struct cv_offsets *bound,

@@ -15,7 +15,8 @@ static enum cv_code find_partition(struct cv_source *source, size_t count,
     int64_t deadline = cv_monotonic_us() + SAMPLE_US;
 
     CV_DO(cv_source_list(source, deadline, &partitions, err));
-    CV_DO(cv_source_list_offsets(source, &partitions, CV_OFFSET_EARLIEST, deadline, &earliest, err));
+    CV_DO(
+        cv_source_list_offsets(source, &partitions, CV_OFFSET_EARLIEST, deadline, &earliest, err));
     CV_DO(cv_source_list_offsets(source, &partitions, CV_OFFSET_LATEST, deadline, &latest, err));
     for (size_t i = 0; i < latest.count; i++) {
         const struct cv_offset *end = &latest.items[i];

@@ -14,13 +14,15 @@ static enum cv_code open_source(struct cv_source *source, const struct cv_source
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets partitions = {0};
     const struct cv_properties *kafka = &source->options.kafka;
+    size_t length;
     char *id;
 
     CV_DO(cv_source_options_check(&source->options, NULL, NULL, err));
     CV_DO(cv_subscription_parse(&source->options, &source->subscription, err));
     source->bootstrap = cv_strdup(cv_properties_get_or(kafka, "bootstrap.servers", ""));
-    source->description = cv_alloc(strlen(source->subscription.description) + 16);
-    (void)sprintf(source->description, "KafkaV2[%s]", source->subscription.description);
+    length = strlen(source->subscription.description) + sizeof "KafkaV2[]";
+    source->description = cv_alloc(length);
+    (void)snprintf(source->description, length, "KafkaV2[%s]", source->subscription.description);
     CV_DO(cv_source_connect(source, err));
     CV_DO(cv_source_list(source, cv_monotonic_us() + CV_SOURCE_OPEN_US, &partitions, err));
     id = rd_kafka_clusterid(source->client, CV_SOURCE_REQUEST_MS);
@@ -213,7 +215,8 @@ static enum cv_code target_of(const struct cv_plan *plan, const struct cv_offset
     return bound ? cv_plan_check_bound(&plan->start, bound, &plan->latest, err) : CV_OK;
 }
 
-/* Under AvailableNow a partition that appeared after the ends were fixed is left for the next run. */
+/* Under AvailableNow a partition that appeared after the ends were fixed is left for the next run.
+ */
 static void drop_unbound(struct cv_offsets *offsets, const struct cv_offsets *start,
                          const struct cv_offsets *bound)
 {

@@ -34,8 +34,8 @@ struct cv_source_options {
 extern const struct cv_option_table cv_source_option_table;
 
 /* Checks that need no broker: exactly one subscription, JSON forms, forbidden and unknown kafka.*
- * settings (all named at once), min <= max. Warnings (Java-only tuning accepted, group.id set) go to
- * `warn`, which may be NULL. */
+ * settings (all named at once), min <= max. Warnings (Java-only tuning accepted, group.id set) go
+ * to `warn`, which may be NULL. */
 enum cv_code cv_source_options_check(const struct cv_source_options *options,
                                      void (*warn)(void *context, const char *message),
                                      void *context, struct cv_error *err);
@@ -44,8 +44,8 @@ struct cv_source;
 
 struct cv_source_config {
     const struct cv_source_options *options;
-    const char *job;       /* for client.id and the generated group id */
-    size_t memory_bytes;   /* share of the budget for fetched and queued records */
+    const char *job;     /* for client.id and the generated group id */
+    size_t memory_bytes; /* share of the budget for fetched and queued records */
     void (*warn)(void *context, const char *message); /* data loss that was accepted, … */
     void *warn_context;
     bool (*cancelled)(void *context); /* may be NULL; ends waiting for a broker: CV_CANCELLED */
@@ -67,30 +67,31 @@ enum cv_code cv_source_initial_offsets(struct cv_source *source, struct cv_offse
                                        struct cv_error *err);
 
 enum cv_read_limit {
-    CV_LIMIT_OPTIONS,   /* min and max offsets per trigger */
-    CV_LIMIT_NONE,      /* Trigger.Once */
+    CV_LIMIT_OPTIONS, /* min and max offsets per trigger */
+    CV_LIMIT_NONE,    /* Trigger.Once */
 };
 
 struct cv_plan {
-    struct cv_offsets start;  /* effective: new partitions at their earliest, deleted ones dropped */
-    struct cv_offsets end;    /* of this batch */
+    struct cv_offsets start; /* effective: new partitions at their earliest, deleted ones dropped */
+    struct cv_offsets end;   /* of this batch */
     struct cv_offsets latest; /* as listed now */
     bool delayed;             /* minOffsetsPerTrigger not reached: end = start */
     uint64_t lost_records;    /* accepted with failOnDataLoss=false in this planning */
 };
 void cv_plan_release(struct cv_plan *plan);
 
-/* Lists partitions and latest offsets and plans a batch from `start` by spark.md 1.4 and 1.5 (errors
- * carry KAFKA_DATA_LOSS.<class>). `bound` (may be NULL): AvailableNow's prefetched end offsets. An
- * empty answer for the whole subscription is retried, then an error; never "no partitions". */
+/* Lists partitions and latest offsets and plans a batch from `start` by spark.md 1.4 and 1.5
+ * (errors carry KAFKA_DATA_LOSS.<class>). `bound` (may be NULL): AvailableNow's prefetched end
+ * offsets. An empty answer for the whole subscription is retried, then an error; never "no
+ * partitions". */
 enum cv_code cv_source_plan(struct cv_source *source, const struct cv_offsets *start,
                             enum cv_read_limit limit, const struct cv_offsets *bound,
                             int64_t now_us, struct cv_plan *ret_plan, struct cv_error *err);
 
 /* For the redo of a logged batch: new partitions of `end` that `start` lacks get their earliest. */
 enum cv_code cv_source_complete_start(struct cv_source *source, const struct cv_offsets *start,
-                                      const struct cv_offsets *end,
-                                      struct cv_offsets *ret_start, struct cv_error *err);
+                                      const struct cv_offsets *end, struct cv_offsets *ret_start,
+                                      struct cv_error *err);
 
 /* Reads [start, end) of every partition. Then call next until *ret_chunk is NULL, which means that
  * every partition reached its end. Records that are not there (compaction, aborted transactions,
@@ -100,8 +101,7 @@ enum cv_code cv_source_fetch_begin(struct cv_source *source, const struct cv_off
 /* Waits for the next chunk. `cancelled` (may be NULL) is polled while waiting: CV_CANCELLED.
  * The chunk is freed with chunk->release(chunk). */
 enum cv_code cv_source_fetch_next(struct cv_source *source, bool (*cancelled)(void *),
-                                  void *context, struct cv_chunk **ret_chunk,
-                                  struct cv_error *err);
+                                  void *context, struct cv_chunk **ret_chunk, struct cv_error *err);
 /* Drops what is still on the way; safe at any time. */
 void cv_source_fetch_cancel(struct cv_source *source);
 

@@ -15,8 +15,8 @@
 
 #include <librdkafka/rdkafka.h>
 
-#define CV_SOURCE_OPEN_US (30 * CV_US_PER_SECOND) /* for the first answer of a broker */
-#define CV_SOURCE_REQUEST_MS 2000                 /* one attempt of a request */
+#define CV_SOURCE_OPEN_US    (30 * CV_US_PER_SECOND) /* for the first answer of a broker */
+#define CV_SOURCE_REQUEST_MS 2000                    /* one attempt of a request */
 #define CV_SOURCE_TEXT_BYTES 512
 
 struct cv_fetch_partition;
@@ -64,7 +64,7 @@ struct cv_fetch {
     size_t drained_records;
     size_t drained_bytes;
     bool progressed;
-    bool attention;  /* a partition is out of range or overflows */
+    bool attention;    /* a partition is out of range or overflows */
     enum cv_code code; /* what the callback met; CV_OK = nothing */
     struct cv_error *err;
     struct cv_fetch_partition *recent; /* of the last record: they come in runs */
@@ -94,8 +94,8 @@ struct cv_source {
     struct cv_fetch_counters counters;
     struct cv_fingerprint *fingerprints;
     size_t fingerprint_capacity;
-    rd_kafka_queue_t *lag_queue; /* answers to offset commits; NULL = none under way */
-    char what[CV_SOURCE_TEXT_BYTES]; /* which fingerprint differs */
+    rd_kafka_queue_t *lag_queue;           /* answers to offset commits; NULL = none under way */
+    char what[CV_SOURCE_TEXT_BYTES];       /* which fingerprint differs */
     char last_error[CV_SOURCE_TEXT_BYTES]; /* what the client said last */
     rd_kafka_resp_err_t last_error_code;
 };

@@ -27,7 +27,8 @@ static enum cv_code parse_topics(const char *text, struct cv_subscription *s, st
     cv_buf_append_text(&name, "Subscribe[");
     for (size_t i = 0; i < s->topic_count; i++) {
         if (strlen(s->topics[i]) > 249)
-            return cv_fail(err, CV_CONFIG, "source.subscribe: a topic name has more than 249 bytes");
+            return cv_fail(err, CV_CONFIG,
+                           "source.subscribe: a topic name has more than 249 bytes");
         cv_buf_printf(&name, "%s%s", i ? ", " : "", s->topics[i]);
     }
     cv_buf_append_text(&name, "]");
@@ -42,8 +43,8 @@ static enum cv_code parse_pattern(const char *text, struct cv_subscription *s, s
     int code;
 
     s->kind = CV_SUBSCRIBE_PATTERN;
-    s->pattern = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &where,
-                               NULL);
+    s->pattern =
+        pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &where, NULL);
     if (!s->pattern) {
         (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof message);
         return cv_fail(err, CV_CONFIG, "source.subscribePattern: at character %zu: %s",

@@ -37,8 +37,9 @@ static void fail_at(struct cv_source *source, const struct cv_fetch_partition *p
     (void)cv_fail(f->err, f->code, "%s[%" PRId32 "]@%" PRId64 ": %s", p->name.topic,
                   p->name.partition, m->offset, rd_kafka_message_errstr(m));
     if (m->err == RD_KAFKA_RESP_ERR__BAD_MSG || m->err == RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
-        cv_hint(f->err, "the batch of records is damaged on the broker; restore it there, or skip it "
-                        "by hand in the checkpoint's offsets");
+        cv_hint(f->err,
+                "the batch of records is damaged on the broker; restore it there, or skip it "
+                "by hand in the checkpoint's offsets");
     else if (m->err == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED)
         cv_hint(f->err, "this librdkafka (%s) cannot read the compression codec of the topic",
                 rd_kafka_version_str());
@@ -91,9 +92,9 @@ static enum cv_code list_one(struct cv_source *source, const struct cv_fetch_par
 static enum cv_code report_loss(struct cv_source *source, struct cv_fetch_partition *p,
                                 int64_t earliest, int64_t latest, struct cv_error *err)
 {
-    const char *reason = earliest < 0          ? "the partition is gone"
+    const char *reason = earliest < 0       ? "the partition is gone"
                          : p->next > latest ? "the topic was probably created anew"
-                                               : "retention removed them";
+                                            : "retention removed them";
     int64_t lost = earliest > p->next ? CV_MIN(earliest, p->end) - p->next : p->end - p->next;
 
     if (source->options.fail_on_data_loss) {
@@ -182,12 +183,12 @@ enum cv_code cv_fetch_time_out(struct cv_source *source, struct cv_error *err)
         if (!p->open)
             continue;
         (void)cv_fail(err, CV_TIMEOUT,
-                      "%s[%" PRId32 "]@%" PRId64 ": no record within %" PRId64
-                      " s, %" PRId64 " more were expected (%zu partitions wait), brokers %.200s%s%s",
+                      "%s[%" PRId32 "]@%" PRId64 ": no record within %" PRId64 " s, %" PRId64
+                      " more were expected (%zu partitions wait), brokers %.200s%s%s",
                       p->name.topic, p->name.partition, p->next,
                       source->options.poll_timeout_us / CV_US_PER_SECOND, p->end - p->next,
-                      f->open_count, source->bootstrap,
-                      source->last_error[0] ? "; last: " : "", source->last_error);
+                      f->open_count, source->bootstrap, source->last_error[0] ? "; last: " : "",
+                      source->last_error);
         if (err)
             err->flags |= CV_ERROR_RETRIABLE;
         return CV_TIMEOUT;
