@@ -2,8 +2,8 @@
  *
  * Rows to data files: routes the rows of batches to their table partitions and keeps one open
  * Parquet writer per partition (fanout), or orders the rows of the epoch by partition first
- * (clustered: stable, spilling to disk beyond the budget). Both give one file per partition until the
- * target size. One writer per epoch; cv_data_writer_append may be called by many threads. */
+ * (clustered: stable, spilling to disk beyond the budget). Both give one file per partition until
+ * the target size. One writer per epoch; cv_data_writer_append may be called by many threads. */
 #ifndef CALVE_DATA_WRITER_H
 #define CALVE_DATA_WRITER_H
 
@@ -13,6 +13,14 @@
 #include "parquet/writer.h"
 #include "storage/store.h"
 
+/* What is worth keeping from one writer to the next: compression contexts and what was learnt about
+ * the columns. One data writer at a time may use it; it must outlive that writer. */
+struct cv_data_workspace;
+struct cv_data_workspace *cv_data_workspace_new(void);
+void cv_data_workspace_free(struct cv_data_workspace *workspace); /* NULL is fine */
+CV_DEFINE_CLEANUP(struct cv_data_workspace *, cv_data_workspace_free)
+
+/* Everything that the pointers refer to must outlive the writer. */
 struct cv_data_writer_config {
     const struct cv_table_metadata *metadata; /* current schema and spec, properties */
     struct cv_store *store;
@@ -20,12 +28,13 @@ struct cv_data_writer_config {
                                 <counter>-<prefix>-<epoch>-<counter>.parquet */
     int64_t epoch;
     bool fanout;
-    int64_t target_file_bytes; /* 0 = write.target-file-size-bytes */
-    size_t memory_bytes;       /* budget for open row groups, buffers and sorting */
-    const char *spill_directory;
-    const char *codec_override; /* sink option compression-codec; NULL = table */
+    int64_t target_file_bytes;   /* 0 = write.target-file-size-bytes */
+    size_t memory_bytes;         /* budget for open row groups, buffers and sorting */
+    const char *spill_directory; /* NULL = the system's folder for temporary files */
+    const char *codec_override;  /* sink option compression-codec; NULL = table */
     const char *level_override;
-    bool delta; /* see struct cv_parquet_options */
+    bool delta;                          /* see struct cv_parquet_options */
+    struct cv_data_workspace *workspace; /* NULL = the writer makes its own */
 };
 
 /* What happened under the memory budget; for progress and docs. */
@@ -40,7 +49,9 @@ struct cv_data_writer_counters {
 struct cv_data_writer;
 enum cv_code cv_data_writer_open(const struct cv_data_writer_config *config,
                                  struct cv_data_writer **ret_writer, struct cv_error *err);
-/* Appends all rows of a batch in the table's current schema. */
+/* Appends all rows of a batch in the table's current schema. Rows of one call keep their order, and
+ * so do calls of which one returned before the other began. After a failure only abort may follow.
+ */
 enum cv_code cv_data_writer_append(struct cv_data_writer *writer, const struct cv_batch *batch,
                                    struct cv_error *err);
 size_t cv_data_writer_memory(const struct cv_data_writer *writer);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Data writers: opening with the table's properties, the way of a batch, and giving up. */
+#include "data/writer.h"
+
+#include "data/writer_int.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+struct cv_data_workspace *cv_data_workspace_new(void)
+{
+    struct cv_data_workspace *workspace = cv_alloc(sizeof *workspace);
+
+    for (size_t i = 0; i < CV_DATA_LANES; i++)
+        workspace->lanes[i] = cv_parquet_workspace_new();
+    return workspace;
+}
+
+void cv_data_workspace_free(struct cv_data_workspace *workspace)
+{
+    if (!workspace)
+        return;
+    for (size_t i = 0; i < CV_DATA_LANES; i++)
+        cv_parquet_workspace_free(workspace->lanes[i]);
+    free(workspace);
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static enum cv_code read_parquet_options(const struct cv_data_writer *writer,
+                                         struct cv_parquet_options *ret_options,
+                                         struct cv_error *err)
+{
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    const struct cv_data_writer_config *config = &writer->config;
+    const char *format =
+        cv_properties_get_or(&config->metadata->properties, "write.format.default", "parquet");
+
+    if (!cv_text_equal_nocase(format, "parquet"))
+        return cv_fail(err, CV_UNSUPPORTED,
+                       "the table's write.format.default is %s: only parquet is written", format);
+    cv_properties_copy(&properties, &config->metadata->properties);
+    if (config->codec_override)
+        cv_properties_set(&properties, "write.parquet.compression-codec", config->codec_override);
+    if (config->level_override)
+        cv_properties_set(&properties, "write.parquet.compression-level", config->level_override);
+    CV_DO(cv_parquet_options_read(&properties, ret_options, err));
+    ret_options->delta = config->delta;
+    return CV_OK;
+}
+
+static enum cv_code read_metrics(struct cv_data_writer *writer, struct cv_error *err)
+{
+    const struct cv_sort_order *order = cv_table_metadata_sort_order(writer->config.metadata);
+    size_t count = order ? order->field_count : 0;
+    int32_t *ids = cv_arena_array(&writer->arena, int32_t, count);
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = order->fields[i].source_id;
+    return cv_metrics_config_read(writer->schema, &writer->config.metadata->properties, ids, count,
+                                  &writer->arena, &writer->metrics, err);
+}
+
+/* Half of the descriptors are left to the rest of the process, half of the budget to rows. */
+static size_t open_files_max(size_t memory_bytes)
+{
+    size_t most = CV_DATA_OPEN_FILES_MAX;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        most = CV_MIN(most, (size_t)limit.rlim_cur / 2);
+    most = CV_MIN(most, memory_bytes / 2 / CV_DATA_FILE_BYTES);
+    return CV_MAX(most, 1);
+}
+
+static const char *spill_folder(const struct cv_data_writer_config *config)
+{
+    const char *folder = config->spill_directory;
+
+    if (!folder || !*folder)
+        folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+static enum cv_code open_lanes(struct cv_data_writer *writer, struct cv_error *err)
+{
+    struct cv_data_workspace *workspace = writer->config.workspace;
+    struct cv_parquet_options options;
+
+    CV_DO(read_parquet_options(writer, &options, err));
+    if (!workspace)
+        workspace = writer->own_workspace = cv_data_workspace_new();
+    for (size_t i = 0; i < CV_DATA_LANES; i++) {
+        writer->lanes[i].options = options;
+        writer->lanes[i].options.workspace = workspace->lanes[i];
+    }
+    return CV_OK;
+}
+
+static enum cv_code read_target(struct cv_data_writer *writer, struct cv_error *err)
+{
+    writer->target_bytes = 536870912;
+    if (writer->config.target_file_bytes > 0) {
+        writer->target_bytes = writer->config.target_file_bytes;
+        return CV_OK;
+    }
+    return cv_properties_get_i64(&writer->config.metadata->properties,
+                                 "write.target-file-size-bytes", 1, INT64_MAX,
+                                 &writer->target_bytes, err);
+}
+
+static struct cv_data_writer *writer_new(const struct cv_data_writer_config *config)
+{
+    struct cv_data_writer *writer = cv_alloc(sizeof *writer);
+
+    writer->config = *config;
+    writer->config.memory_bytes = CV_MAX(config->memory_bytes, CV_DATA_MEMORY_BYTES_MIN);
+    writer->schema = cv_table_metadata_schema(config->metadata);
+    writer->spec = cv_table_metadata_spec(config->metadata);
+    (void)pthread_mutex_init(&writer->route_lock, NULL);
+    (void)pthread_mutex_init(&writer->relief_lock, NULL);
+    for (size_t i = 0; i < CV_DATA_LANES; i++)
+        (void)pthread_mutex_init(&writer->lanes[i].lock, NULL);
+    /* A fanout writer shares the budget between open files and waiting rows. */
+    cv_spill_init(&writer->spill, spill_folder(config),
+                  writer->config.memory_bytes / 4 * (config->fanout ? 1 : 3));
+    atomic_store(&writer->open_max, open_files_max(writer->config.memory_bytes));
+    return writer;
+}
+
+enum cv_code cv_data_writer_open(const struct cv_data_writer_config *config,
+                                 struct cv_data_writer **ret_writer, struct cv_error *err)
+{
+    CV_CLEANUP(cv_data_writer_abortp) struct cv_data_writer *writer = writer_new(config);
+
+    CV_DO(read_target(writer, err));
+    CV_DO(cv_data_locations_read(config->metadata, &writer->arena, &writer->locations, err));
+    CV_DO(read_metrics(writer, err));
+    CV_DO(open_lanes(writer, err));
+    if (writer->spec->field_count) {
+        CV_TRY(cv_partitioner_new(writer->spec, writer->schema, &writer->partitioner, err), err,
+               "partition spec %d", writer->spec->spec_id);
+        writer->partition_types = cv_partitioner_types(writer->partitioner);
+    }
+    *ret_writer = cv_steal(writer);
+    return CV_OK;
+}
+
+/* --- appending ------------------------------------------------------------------------------- */
+
+static enum cv_code append_to_lane(struct cv_data_writer *writer, size_t number,
+                                   const struct cv_batch *batch, struct cv_route *route,
+                                   struct cv_error *err)
+{
+    struct cv_lane *lane = &writer->lanes[number];
+    enum cv_code code = CV_OK;
+
+    (void)pthread_mutex_lock(&lane->lock);
+    for (size_t i = 0; i < route->count && code == CV_OK; i++)
+        if (route->groups[i].group % CV_DATA_LANES == number)
+            code = cv_lane_append(writer, lane, batch, &route->groups[i], route, err);
+    (void)pthread_mutex_unlock(&lane->lock);
+    return code;
+}
+
+static enum cv_code append_routed(struct cv_data_writer *writer, const struct cv_batch *batch,
+                                  struct cv_route *route, struct cv_error *err)
+{
+    size_t first;
+
+    CV_DO(cv_route_batch(writer, batch, route, err));
+    if (!writer->config.fanout) {
+        for (size_t i = 0; i < route->count; i++)
+            CV_DO(cv_spill_rows(writer, batch, &route->groups[i], route, err));
+        return CV_OK;
+    }
+    first = atomic_fetch_add(&writer->next_lane, 1); /* so that two appends meet seldom */
+    for (size_t i = 0; i < CV_DATA_LANES; i++)
+        CV_DO(append_to_lane(writer, (first + i) % CV_DATA_LANES, batch, route, err));
+    return CV_OK;
+}
+
+static enum cv_code append_unpartitioned(struct cv_data_writer *writer,
+                                         const struct cv_batch *batch, struct cv_error *err)
+{
+    const struct cv_group_rows rows = {0, {.count = batch->row_count}};
+    struct cv_lane *lane = &writer->lanes[0];
+    enum cv_code code;
+
+    (void)pthread_mutex_lock(&lane->lock);
+    code = cv_lane_append(writer, lane, batch, &rows, NULL, err);
+    (void)pthread_mutex_unlock(&lane->lock);
+    return code;
+}
+
+enum cv_code cv_data_writer_append(struct cv_data_writer *writer, const struct cv_batch *batch,
+                                   struct cv_error *err)
+{
+    if (!batch->row_count)
+        return CV_OK;
+    if (writer->partitioner) {
+        struct cv_route *route = cv_route_borrow(writer);
+        enum cv_code code = append_routed(writer, batch, route, err);
+
+        cv_route_return(writer, route);
+        CV_DO(code);
+    } else {
+        CV_DO(append_unpartitioned(writer, batch, err));
+    }
+    return cv_data_writer_relieve(writer, err);
+}
+
+/* --- giving up ------------------------------------------------------------------------------- */
+
+static void lane_release(struct cv_data_writer *writer, struct cv_lane *lane, bool remove)
+{
+    for (size_t i = 0; i < lane->count; i++)
+        cv_parquet_writer_abort(lane->partitions[i].parquet);
+    for (size_t i = 0; remove && i < lane->closed_count; i++)
+        (void)cv_store_remove(writer->config.store, lane->closed[i].location, NULL);
+    free(lane->partitions);
+    free(lane->closed);
+    cv_arena_release(&lane->arena);
+    (void)pthread_mutex_destroy(&lane->lock);
+}
+
+static void release(struct cv_data_writer *writer, bool remove)
+{
+    struct cv_route *route;
+
+    for (size_t i = 0; i < CV_DATA_LANES; i++)
+        lane_release(writer, &writer->lanes[i], remove);
+    while ((route = writer->free_routes)) {
+        writer->free_routes = route->next;
+        cv_route_free(route);
+    }
+    cv_spill_release(&writer->spill);
+    cv_partitioner_free(writer->partitioner);
+    cv_data_workspace_free(writer->own_workspace);
+    (void)pthread_mutex_destroy(&writer->route_lock);
+    (void)pthread_mutex_destroy(&writer->relief_lock);
+    cv_arena_release(&writer->arena);
+    free(writer);
+}
+
+void cv_data_writer_abort(struct cv_data_writer *writer)
+{
+    if (writer)
+        release(writer, true);
+}
+
+void cv_data_writer_free(struct cv_data_writer *writer)
+{
+    release(writer, false);
+}
