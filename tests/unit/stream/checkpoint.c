@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The checkpoint in Spark's bytes: golden files from Spark's formats (sources/0/0 is the vector of
+ * Spark's KafkaSourceInitialOffsetWriter), logs that nobody overwrites, the lock, the purge. */
+#include "test.h"
+
+#include "base/file.h"
+#include "stream/checkpoint.h"
+
+#include <sys/wait.h>
+
+static struct cv_error err;
+static char folder[512];
+
+static void open_fresh(struct cv_checkpoint *checkpoint)
+{
+    (void)snprintf(folder, sizeof folder, "%s/checkpoint", cv_test_folder());
+    CV_ASSERT_OK(cv_checkpoint_open(folder, false, checkpoint, &err), &err);
+}
+
+static void assert_file(const char *name, const void *bytes, size_t length)
+{
+    struct cv_buf got = CV_BUF_INIT(0);
+    char path[600];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    CV_ASSERT_OK(cv_file_read(path, 1 << 20, &got, &err), &err);
+    assert_int_equal(got.length, length);
+    assert_memory_equal(got.data, bytes, length);
+    cv_buf_release(&got);
+}
+
+static void put_file(const char *name, const char *text)
+{
+    char path[600];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    CV_ASSERT_OK(cv_file_write_new(path, text, strlen(text), &err), &err);
+}
+
+static bool file_exists(const char *name)
+{
+    char path[600];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return cv_file_exists(path);
+}
+
+static void bytes_are_sparks(void **state)
+{
+    static const uint8_t initial[] = {
+        0x00, 0x76, 0x31, 0x0a, 0x7b, 0x22, 0x6f, 0x72, 0x64, 0x65, 0x72, 0x73, 0x22, 0x3a, 0x7b,
+        0x22, 0x30, 0x22, 0x3a, 0x31, 0x30, 0x2c, 0x22, 0x31, 0x22, 0x3a, 0x30, 0x7d, 0x7d};
+    static const char offsets[] =
+        "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":1744887126959,\"conf\":{}}\n"
+        "{\"orders\":{\"0\":10,\"1\":0}}";
+    static const char commit[] = "v1\n{\"nextBatchWatermarkMs\":0}";
+    struct cv_checkpoint checkpoint;
+    struct cv_offset_log_entry entry = {.batch_timestamp_ms = 1744887126959};
+
+    open_fresh(&checkpoint);
+    cv_offsets_set(&entry.offsets, "orders", 1, 0);
+    cv_offsets_set(&entry.offsets, "orders", 0, 10);
+    CV_ASSERT_OK(
+        cv_checkpoint_write_metadata(&checkpoint, "0a1b2c3d-0000-4000-8000-000000000001", &err),
+        &err);
+    CV_ASSERT_OK(cv_checkpoint_write_initial(&checkpoint, &entry.offsets, &err), &err);
+    CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, 0, &entry, &err), &err);
+    CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, 0, &err), &err);
+    assert_file("metadata", "{\"id\":\"0a1b2c3d-0000-4000-8000-000000000001\"}", 45);
+    assert_file("sources/0/0", initial, sizeof initial);
+    assert_file("offsets/0", offsets, sizeof offsets - 1);
+    assert_int_equal(sizeof commit - 1, 29);
+    assert_file("commits/0", commit, 29);
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void sparks_entries_are_read_in_any_key_order(void **state)
+{
+    struct cv_checkpoint checkpoint;
+    struct cv_offset_log_entry entry = {0};
+
+    open_fresh(&checkpoint);
+    put_file("offsets/7", "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":5,\"conf\":"
+                          "{\"spark.sql.shuffle.partitions\":\"200\"}}\n"
+                          "{\"users\":{\"17\":4,\"8\":5}}");
+    CV_ASSERT_OK(cv_checkpoint_read_offsets(&checkpoint, 7, &entry, &err), &err);
+    assert_int_equal(entry.batch_timestamp_ms, 5);
+    assert_string_equal(entry.conf_json, "{\"spark.sql.shuffle.partitions\":\"200\"}");
+    assert_int_equal(cv_offsets_find(&entry.offsets, "users", 17)->offset, 4);
+    assert_int_equal(cv_offsets_find(&entry.offsets, "users", 8)->offset, 5);
+    cv_offset_log_entry_release(&entry);
+    put_file("offsets/8", "v1\n\n{\"users\":{\"8\":5}}");
+    CV_ASSERT_OK(cv_checkpoint_read_offsets(&checkpoint, 8, &entry, &err), &err);
+    assert_string_equal(entry.conf_json, "{}");
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void broken_entries_are_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        enum cv_code code;
+        const char *message;
+    } cases[] = {
+        {"", CV_FORMAT, "version"},
+        {"v1\n{}\n-", CV_FORMAT, "source 0"},
+        {"v9\n{}\n{\"t\":{\"0\":1}}", CV_UNSUPPORTED, "version 9"},
+        {"v1\n{}\n{\"t\":{\"0\":1}}\n{\"u\":{\"0\":1}}", CV_UNSUPPORTED, "more than one source"},
+        {"v1\n{}\n{\"t\":{\"0\":-1}}", CV_FORMAT, "offsets/"},
+        {"v1\n{}\n{\"t\":{\"x\":1}}", CV_FORMAT, "offsets/"},
+        {"v1\n{\n{\"t\":{\"0\":1}}", CV_FORMAT, "offsets/"},
+    };
+    struct cv_checkpoint checkpoint;
+
+    open_fresh(&checkpoint);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cv_offset_log_entry entry = {0};
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "offsets/%zu", i);
+        put_file(name, cases[i].text);
+        CV_ASSERT_FAILS(cv_checkpoint_read_offsets(&checkpoint, (int64_t)i, &entry, &err),
+                        cases[i].code, cases[i].message, &err);
+    }
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void a_batch_is_never_overwritten(void **state)
+{
+    struct cv_checkpoint checkpoint;
+    struct cv_offset_log_entry entry = {0};
+
+    open_fresh(&checkpoint);
+    cv_offsets_set(&entry.offsets, "t", 0, 1);
+    CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, 3, &entry, &err), &err);
+    CV_ASSERT_FAILS(cv_checkpoint_write_offsets(&checkpoint, 3, &entry, &err), CV_EXISTS,
+                    "offsets/3", &err);
+    CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, 3, &err), &err);
+    CV_ASSERT_FAILS(cv_checkpoint_write_commit(&checkpoint, 3, &err), CV_EXISTS, "commits/3",
+                    &err);
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void a_second_process_is_refused(void **state)
+{
+    struct cv_checkpoint checkpoint;
+    pid_t child;
+    int status;
+
+    open_fresh(&checkpoint);
+    child = fork();
+    if (child == 0) {
+        struct cv_checkpoint second;
+
+        _exit(cv_checkpoint_open(folder, false, &second, &err) == CV_LOCKED &&
+                      strstr(err.message, "process ")
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    cv_checkpoint_release(&checkpoint);
+    CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+    cv_checkpoint_release(&checkpoint);
+}
+
+/* Spark, after offsets/N with N > 100, keeps offsets N-100 … N and commits N-100 … N-1. */
+static void old_batches_are_purged_as_spark_does(void **state)
+{
+    struct cv_checkpoint checkpoint;
+    struct cv_offset_log_entry entry = {0};
+    char name[32];
+
+    open_fresh(&checkpoint);
+    cv_offsets_set(&entry.offsets, "t", 0, 1);
+    for (int64_t n = 0; n <= 103; n++) {
+        CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, n, &entry, &err), &err);
+        CV_ASSERT_OK(cv_checkpoint_purge(&checkpoint, n, &err), &err);
+        if (n < 103)
+            CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, n, &err), &err);
+    }
+    for (int n = 0; n <= 103; n++) {
+        (void)snprintf(name, sizeof name, "offsets/%d", n);
+        assert_int_equal(file_exists(name), n >= 3);
+        (void)snprintf(name, sizeof name, "commits/%d", n);
+        assert_int_equal(file_exists(name), n >= 3 && n <= 102);
+    }
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void logs_without_metadata_are_refused(void **state)
+{
+    struct cv_checkpoint checkpoint;
+
+    open_fresh(&checkpoint);
+    put_file("offsets/0", "v1\n{}\n{\"t\":{\"0\":1}}");
+    cv_checkpoint_release(&checkpoint);
+    CV_ASSERT_FAILS(cv_checkpoint_open(folder, false, &checkpoint, &err), CV_CONTRADICTION,
+                    "metadata", &err);
+}
+
+static void hadoops_stale_checksums_go(void **state)
+{
+    struct cv_checkpoint checkpoint;
+
+    open_fresh(&checkpoint);
+    put_file("commits/.4.crc", "old");
+    CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, 4, &err), &err);
+    assert_false(file_exists("commits/.4.crc"));
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void the_memo_comes_back(void **state)
+{
+    struct cv_fingerprint prints[] = {{"t", 0, 9, 1700000000000, 4000000000u},
+                                      {"t", 1, 4, -1, 7}};
+    struct cv_memo memo = {.job = "orders", .table = "lake.shop.orders", .table_uuid = "u",
+                           .cluster_id = "c", .snapshot_id = INT64_MAX, .snapshot_epoch = 12,
+                           .fingerprints = prints, .fingerprint_count = 2};
+    struct cv_memo back;
+    struct cv_checkpoint checkpoint;
+    bool damaged;
+
+    open_fresh(&checkpoint);
+    CV_ASSERT_OK(cv_checkpoint_read_memo(&checkpoint, &back, &damaged, &err), &err);
+    assert_false(back.present || damaged);
+    cv_memo_release(&back);
+    CV_ASSERT_OK(cv_checkpoint_write_memo(&checkpoint, &memo, &err), &err);
+    CV_ASSERT_OK(cv_checkpoint_read_memo(&checkpoint, &back, &damaged, &err), &err);
+    assert_true(back.present);
+    assert_int_equal(back.snapshot_id, INT64_MAX);
+    assert_int_equal(back.fingerprint_count, 2);
+    assert_int_equal(back.fingerprints[0].crc, 4000000000u);
+    assert_int_equal(back.fingerprints[1].timestamp_ms, -1);
+    assert_string_equal(back.table, "lake.shop.orders");
+    cv_memo_release(&back);
+    cv_checkpoint_release(&checkpoint);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_sparks),
+        cmocka_unit_test(sparks_entries_are_read_in_any_key_order),
+        cmocka_unit_test(broken_entries_are_refused),
+        cmocka_unit_test(a_batch_is_never_overwritten),
+        cmocka_unit_test(a_second_process_is_refused),
+        cmocka_unit_test(old_batches_are_purged_as_spark_does),
+        cmocka_unit_test(logs_without_metadata_are_refused),
+        cmocka_unit_test(hadoops_stale_checksums_go),
+        cmocka_unit_test(the_memo_comes_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
