@@ -14,6 +14,7 @@ bool cv_buf_reserve(struct cv_buf *buf, size_t extra)
 
     if (buf->failed || extra > max || buf->length > max - extra) {
         buf->failed = true;
+        buf->capacity = buf->length; /* no room: what is appended later must not close the gap */
         return false;
     }
     need = buf->length + extra;
@@ -26,6 +27,14 @@ bool cv_buf_reserve(struct cv_buf *buf, size_t extra)
     return true;
 }
 
+/* Room for a terminator after `length` more bytes; it counts neither to the maximum nor to the
+ * capacity, so that no later append takes its place. */
+static void reserve_terminator(struct cv_buf *buf, size_t length)
+{
+    if (buf->capacity - buf->length <= length)
+        buf->data = cv_realloc(buf->data, buf->length + length + 1);
+}
+
 void cv_buf_printf(struct cv_buf *buf, const char *format, ...)
 {
     va_list args;
@@ -34,8 +43,9 @@ void cv_buf_printf(struct cv_buf *buf, const char *format, ...)
     va_start(args, format);
     length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length < 0 || !cv_buf_reserve(buf, (size_t)length + 1))
+    if (length < 0 || !cv_buf_reserve(buf, (size_t)length))
         return;
+    reserve_terminator(buf, (size_t)length);
     va_start(args, format);
     (void)vsnprintf((char *)buf->data + buf->length, (size_t)length + 1, format, args);
     va_end(args);
@@ -44,10 +54,7 @@ void cv_buf_printf(struct cv_buf *buf, const char *format, ...)
 
 const char *cv_buf_text(struct cv_buf *buf)
 {
-    if (buf->length == buf->capacity) {
-        buf->data = cv_realloc(buf->data, buf->capacity + 1);
-        buf->capacity++;
-    }
+    reserve_terminator(buf, 0);
     buf->data[buf->length] = '\0';
     return (const char *)buf->data;
 }

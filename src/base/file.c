@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define READ_BYTES 16384
+
 static enum cv_code fail_errno(struct cv_error *err, const char *action, const char *path)
 {
     int saved = errno;
@@ -40,22 +42,21 @@ enum cv_code cv_file_read(const char *path, size_t max_bytes, struct cv_buf *ret
     if (status.st_size < 0 || (uint64_t)status.st_size > max_bytes)
         return cv_fail(err, CV_LIMIT, "%s has %lld bytes, more than the %zu allowed", path,
                        (long long)status.st_size, max_bytes);
-    for (;;) {
-        ssize_t got;
+    for (size_t total = 0;;) {
+        uint8_t chunk[READ_BYTES];
+        ssize_t got = read(descriptor, chunk, sizeof chunk);
 
-        if (!cv_buf_reserve(ret_bytes, 65536))
-            return cv_buf_check(ret_bytes, path, err);
-        got = read(descriptor, ret_bytes->data + ret_bytes->length, 65536);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return fail_errno(err, "read", path);
         if (got == 0)
-            return CV_OK;
-        ret_bytes->length += (size_t)got;
-        if (ret_bytes->length > max_bytes)
+            return cv_buf_check(ret_bytes, path, err);
+        total += (size_t)got;
+        if (total > max_bytes)
             return cv_fail(err, CV_LIMIT, "%s has more than the %zu bytes allowed", path,
                            max_bytes);
+        cv_buf_append(ret_bytes, chunk, (size_t)got);
     }
 }
 

@@ -40,7 +40,7 @@ static struct cv_map_slot *find(const struct cv_map *map, const void *key, size_
         struct cv_map_slot *slot = &map->slots[i];
 
         if (!slot->key || (slot->hash == hash && slot->key_length == length &&
-                           memcmp(slot->key, key, length) == 0))
+                           (length == 0 || memcmp(slot->key, key, length) == 0)))
             return slot;
     }
 }
@@ -84,7 +84,8 @@ void *cv_map_set(struct cv_map *map, const void *key, size_t key_length, void *v
     before = slot->value;
     if (!slot->key) {
         slot->key = cv_alloc(key_length + 1);
-        memcpy(slot->key, key, key_length);
+        if (key_length)
+            memcpy(slot->key, key, key_length);
         slot->key_length = key_length;
         slot->hash = hash;
         map->count++;
