@@ -101,9 +101,14 @@ static bool check_item(struct cv_decoder *d, const struct cv_select_item *item, 
     if (item->cast != CV_SELECT_ASSIGN)
         feed->cast_type = item->cast_type;
     if (feed->kind == CV_FEED_KAFKA) {
-        feed->source_type = cv_kafka_column_type(item->column, format->value_kind);
-        if (item->cast == CV_SELECT_ASSIGN)
+        feed->source_type = cv_kafka_column_type(item->column, format);
+        if (item->cast == CV_SELECT_ASSIGN) {
+            bool bytes = item->column == CV_KAFKA_KEY || item->column == CV_KAFKA_VALUE;
+
+            if (bytes && column->type.kind == CV_TYPE_BINARY)
+                feed->source_type = column->type;
             feed->cast_type = feed->source_type;
+        }
         cv_type_text(&feed->source_type, from);
         cv_type_text(&feed->cast_type, to);
         if (item->cast != CV_SELECT_ASSIGN &&

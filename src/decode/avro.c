@@ -405,6 +405,7 @@ const struct cv_format_ops cv_format_avro = {
     .name = "avro",
     .has_fields = true,
     .value_fed_by_format = true,
+    .key_kind = CV_TYPE_BINARY,
     .value_kind = CV_TYPE_BINARY,
     .compile = avro_compile,
     .release = avro_release,

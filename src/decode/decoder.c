@@ -233,6 +233,7 @@ static enum cv_code run_records(struct cv_decode_worker *worker, const struct cv
             worker->counters.tombstones++;
             continue;
         }
+        worker->row = rows;
         result = append_row(worker, record, err);
         if (result == CV_STOPPED)
             return err->code ? err->code : CV_INTERNAL;

@@ -54,6 +54,7 @@ struct cv_decoder {
 struct cv_decode_worker {
     struct cv_decoder *decoder;
     struct cv_batch_builder builder;
+    size_t row; /* of the current record: what every column holds before it */
     struct cv_bad_list bad;
     struct cv_decode_counters counters;
     struct cv_decode_fault fault;
@@ -72,7 +73,8 @@ enum cv_decode_result {
 struct cv_format_ops {
     const char *name;
     bool has_fields;               /* value.a is a path */
-    enum cv_type_kind value_kind;  /* of the bare column `value` when it has none */
+    /* Of the columns key and value when they are taken as they are. Text also fits binary columns. */
+    enum cv_type_kind key_kind, value_kind;
     bool value_fed_by_format;      /* the bare `value` goes through decode() too */
     /* Adds what does not fit to `problems` (decode/assign.h), so that all are told at once. */
     enum cv_code (*compile)(struct cv_decoder *decoder, struct cv_buf *problems,
@@ -91,14 +93,16 @@ const char *cv_format_names(struct cv_arena *arena);
 
 extern const struct cv_format_ops cv_format_raw;
 extern const struct cv_format_ops cv_format_string;
+extern const struct cv_format_ops cv_format_json;
 extern const struct cv_format_ops cv_format_avro;
 
 /* Sets the worker's fault. */
 void cv_decode_fault_set(struct cv_decode_worker *worker, const char *field, const char *format,
                          ...) CV_PRINTF(3, 4);
 
-/* Type of a column of Spark's Kafka source; `value` by the format. */
-struct cv_type cv_kafka_column_type(enum cv_kafka_column column, enum cv_type_kind value_kind);
+/* Type of a column of Spark's Kafka source; key and value by the format. */
+struct cv_type cv_kafka_column_type(enum cv_kafka_column column,
+                                    const struct cv_format_ops *format);
 
 /* Appends a record's column to builder column `index` by its feed. False: the value does not
  * convert, the fault is set and nothing was appended. */

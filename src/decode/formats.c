@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of value formats, and the two that take the value as it is: `raw` (binary) and
- * `string` (UTF-8 text). Both give Spark's Kafka columns. */
+ * `string` (key and value are UTF-8 text). Both give Spark's Kafka columns. */
 #include "decode/decoder_int.h"
 
-const struct cv_format_ops cv_format_raw = {.name = "raw", .value_kind = CV_TYPE_BINARY};
-const struct cv_format_ops cv_format_string = {.name = "string", .value_kind = CV_TYPE_STRING};
+const struct cv_format_ops cv_format_raw = {
+    .name = "raw", .key_kind = CV_TYPE_BINARY, .value_kind = CV_TYPE_BINARY};
+const struct cv_format_ops cv_format_string = {
+    .name = "string", .key_kind = CV_TYPE_STRING, .value_kind = CV_TYPE_STRING};
 
 static const struct cv_format_ops *const formats[] = {
     &cv_format_raw,
     &cv_format_string,
+    &cv_format_json,
 };
 
 const struct cv_format_ops *cv_format_find(const char *name)

@@ -16,14 +16,19 @@ static const struct cv_field header_element = {
     .type = {.kind = CV_TYPE_STRUCT, .fields = header_fields, .field_count = 2},
 };
 
-struct cv_type cv_kafka_column_type(enum cv_kafka_column column, enum cv_type_kind value_kind)
+struct cv_type cv_kafka_column_type(enum cv_kafka_column column,
+                                    const struct cv_format_ops *format)
 {
     static const enum cv_type_kind kinds[CV_KAFKA_COLUMNS] = {
         CV_TYPE_BINARY, CV_TYPE_BINARY,      CV_TYPE_STRING, CV_TYPE_INT,
         CV_TYPE_LONG,   CV_TYPE_TIMESTAMPTZ, CV_TYPE_INT,    CV_TYPE_LIST,
     };
-    struct cv_type type = {.kind = column == CV_KAFKA_VALUE ? value_kind : kinds[column]};
+    struct cv_type type = {.kind = kinds[column]};
 
+    if (column == CV_KAFKA_KEY)
+        type.kind = format->key_kind;
+    if (column == CV_KAFKA_VALUE)
+        type.kind = format->value_kind;
     if (column == CV_KAFKA_HEADERS) {
         type.fields = &header_element;
         type.field_count = 1;
