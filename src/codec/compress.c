@@ -143,7 +143,8 @@ static size_t compress_bound(struct cv_compressor *c, size_t length)
         return snappy_max_compressed_length(length);
     case CV_CODEC_GZIP:
     case CV_CODEC_DEFLATE:
-        return deflateBound(&c->zlib, (uLong)length);
+        /* A finished stream has forgotten its wrapper, and would say too little. */
+        return deflateReset(&c->zlib) == Z_OK ? deflateBound(&c->zlib, (uLong)length) : 0;
     case CV_CODEC_LZ4_RAW:
         return length > LZ4_MAX_INPUT_SIZE ? 0 : (size_t)LZ4_compressBound((int)length);
     case CV_CODEC_ZSTD:
@@ -158,8 +159,6 @@ static size_t compress_zlib(struct cv_compressor *c, const void *bytes, size_t l
 {
     z_stream *z = &c->zlib;
 
-    if (deflateReset(z) != Z_OK)
-        return 0;
     z->next_in = (Bytef *)(uintptr_t)bytes;
     z->avail_in = (uInt)length;
     z->next_out = to;

@@ -31,7 +31,7 @@ enum cv_code cv_parquet_out(struct cv_parquet_writer *writer, const void *bytes,
     writer->position += (int64_t)length;
     if (length == 0)
         return CV_OK;
-    if (out->length + length > CV_PARQUET_OUT_BYTES)
+    if (length > CV_PARQUET_OUT_BYTES / 4 || out->length + length > CV_PARQUET_OUT_BYTES)
         CV_DO(cv_parquet_out_flush(writer, err));
     if (length > CV_PARQUET_OUT_BYTES / 4)
         return cv_output_write(writer->output, bytes, length, err);

@@ -53,8 +53,10 @@ static const void *words_of(struct cv_parquet_workspace *work, const struct bloc
         for (size_t i = 0; i < block->count; i++)
             memcpy(&words[i], data + (size_t)block->positions[i] * 4, 4);
     } else {
+        uint64_t *words = (uint64_t *)(void *)work->words;
+
         for (size_t i = 0; i < block->count; i++)
-            memcpy(&work->words[i], data + (size_t)block->positions[i] * 8, 8);
+            memcpy(&words[i], data + (size_t)block->positions[i] * 8, 8);
     }
     return work->words;
 }
@@ -130,14 +132,13 @@ static void spans_of_fixed(struct cv_parquet_workspace *work, const struct cv_le
 static void spans_of_decimals(struct cv_parquet_workspace *work, const struct cv_leaf *leaf,
                               const struct block *block)
 {
-    cv_int128 *values = (cv_int128 *)(void *)work->words;
     uint8_t *out = work->bytes;
 
     for (size_t i = 0; i < block->count; i++) {
         cv_uint128 value;
 
         memcpy(&value, block->column->data + block_at(block, i) * 16, 16);
-        values[i] = (cv_int128)value;
+        work->words[i] = (cv_int128)value;
         for (size_t j = 0; j < leaf->width; j++)
             out[j] = (uint8_t)(value >> (8 * (leaf->width - 1 - j)));
         work->spans[i] = (struct cv_str){(const char *)out, leaf->width};
@@ -224,7 +225,7 @@ static void take_spans(struct cv_parquet_workspace *work, struct cv_leaf *leaf,
 
     if (leaf->order == CV_BOUNDS_WIDE) {
         spans_of_decimals(work, leaf, block);
-        cv_bounds_wide(&page->bounds, (const cv_int128 *)(const void *)work->words, block->count);
+        cv_bounds_wide(&page->bounds, work->words, block->count);
         data_end = (const char *)work->bytes + sizeof work->bytes;
     } else if (leaf->width) {
         spans_of_fixed(work, leaf, block);

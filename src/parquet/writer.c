@@ -144,7 +144,7 @@ static size_t average_bytes(const struct cv_column *column)
     if (column->length == 0)
         return 1;
     if (!cv_type_is_nested(column->type)) {
-        if (!column->offsets)
+        if (column->type->kind != CV_TYPE_STRING && column->type->kind != CV_TYPE_BINARY)
             return width + 1;
         return (size_t)(column->offsets[column->length] - column->offsets[0]) / column->length + 4;
     }
