@@ -30,7 +30,9 @@ struct cv_avro_plan;
 /* Compiles. `reader` NULL: writer fields meet the targets by name, then alias (of the writer's own
  * schema). With a reader schema, Avro's resolution rules apply first (names, aliases, promotions,
  * defaults, enum defaults). All problems of the schema are collected into one CV_SCHEMA message.
- * A target whose path the schema lacks gives NULL (or the reader's default); *ret_missing tells. */
+ * A target whose path the schema lacks gives NULL (or the reader's default); that is a problem only
+ * when its column is required. Other fields are passed over. The plan keeps nothing of the schemas
+ * and targets, but the table's schema must outlive it. */
 enum cv_code cv_avro_plan_compile(const struct cv_avro_type *writer,
                                   const struct cv_avro_type *reader,
                                   const struct cv_schema *table,
@@ -38,15 +40,17 @@ enum cv_code cv_avro_plan_compile(const struct cv_avro_type *writer,
                                   bool case_sensitive, struct cv_avro_plan **ret_plan,
                                   struct cv_error *err);
 void cv_avro_plan_free(struct cv_avro_plan *plan);
+CV_DEFINE_CLEANUP(struct cv_avro_plan *, cv_avro_plan_free)
 
-/* Decodes one datum and appends one value to every target's column. False on a bad record: then
- * *ret_field (dotted path) and *ret_reason (static or in `scratch`, cleared per call) say why, and
- * the caller truncates the builders. Trailing bytes are a bad record. A top-level null (union)
- * gives NULL everywhere; *ret_null tells. */
+/* Why a record is bad. */
 struct cv_avro_fault {
-    const char *field;
+    const char *field; /* dotted path, "" for the record as a whole; lives in the plan */
     char reason[256];
 };
+
+/* Decodes one datum and appends one value to every target's column; *ret_null tells that the datum
+ * as a whole was null (a top-level union), which gives NULL everywhere. False on a bad record: then
+ * ret_fault says why, and the caller truncates the builders. Trailing bytes are a bad record. */
 bool cv_avro_plan_run(const struct cv_avro_plan *plan, const uint8_t *bytes, size_t length,
                       struct cv_batch_builder *builder, bool *ret_null,
                       struct cv_avro_fault *ret_fault);
