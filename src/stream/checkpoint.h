@@ -70,7 +70,8 @@ struct cv_memo {
     const char *cluster_id;
     int64_t snapshot_id;    /* last one made, -1 = none */
     int64_t snapshot_epoch; /* its batch */
-    struct cv_fingerprint *fingerprints;
+    struct cv_fingerprint *fingerprints; /* by topic, then partition */
+    int64_t *ends; /* parallel: the position that each fingerprint was taken at */
     size_t fingerprint_count;
 };
 /* Absent or unreadable gives present = false; *ret_damaged tells the second case. */

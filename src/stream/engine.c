@@ -15,6 +15,7 @@
 #define IDLE_POLL_MS 10      /* Spark's pollingDelay, for a trigger "at once" */
 #define IDLE_POLL_MS_MAX 100 /* after a while without data */
 #define WAIT_SLICE_MS 20     /* how soon a stop is noticed */
+#define LAG_REFRESH_US (3600 * CV_US_PER_SECOND)
 #define IDLE_PROGRESS_US (10 * CV_US_PER_SECOND)
 
 /* The parts of one trigger. */
@@ -120,6 +121,7 @@ static void engine_release(struct cv_engine *engine)
     cv_offsets_release(&engine->position);
     cv_offsets_release(&engine->redo_end);
     cv_offsets_release(&engine->bound);
+    cv_offsets_release(&engine->recreated);
     free(engine->conf_json);
 }
 
@@ -137,38 +139,51 @@ static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
     return cv_engine_recover(engine, err);
 }
 
-static void keep_fingerprints(struct cv_engine *engine, struct cv_memo *memo)
-{
-    size_t fresh_count;
-    const struct cv_fingerprint *fresh =
-        cv_source_fingerprints(engine->source, &fresh_count);
-    size_t count = 0;
-
-    memo->fingerprints = cv_arena_array(&memo->arena, struct cv_fingerprint,
-                                        fresh_count + engine->memo.fingerprint_count);
-    for (size_t i = 0; i < fresh_count; i++)
-        memo->fingerprints[count++] = fresh[i];
-    for (size_t i = 0; i < engine->memo.fingerprint_count; i++) {
-        const struct cv_fingerprint *old = &engine->memo.fingerprints[i];
-        bool newer = !cv_offsets_find(&engine->position, old->topic, old->partition);
-
-        for (size_t j = 0; !newer && j < fresh_count; j++)
-            newer = fresh[j].partition == old->partition && strcmp(fresh[j].topic, old->topic) == 0;
-        if (!newer)
-            memo->fingerprints[count++] = *old;
-    }
-    for (size_t i = 0; i < count; i++)
-        memo->fingerprints[i].topic = cv_arena_strdup(&memo->arena, memo->fingerprints[i].topic);
-    memo->fingerprint_count = count;
-}
-
 static int compare_fingerprints(const void *a, const void *b)
 {
     const struct cv_fingerprint *left = a;
     const struct cv_fingerprint *right = b;
     int order = strcmp(left->topic, right->topic);
 
-    return order ? order : (left->partition > right->partition) - (left->partition < right->partition);
+    if (order)
+        return order;
+    return (left->partition > right->partition) - (left->partition < right->partition);
+}
+
+/* The fresh fingerprints, and the old ones of partitions that had no record in this batch. */
+static void keep_fingerprints(struct cv_engine *engine, struct cv_memo *memo)
+{
+    size_t fresh_count;
+    const struct cv_fingerprint *fresh = cv_source_fingerprints(engine->source, &fresh_count);
+    size_t most = fresh_count + engine->memo.fingerprint_count;
+    struct cv_fingerprint *kept = cv_arena_array(&memo->arena, struct cv_fingerprint, most);
+    size_t count = fresh_count;
+
+    if (fresh_count)
+        memcpy(kept, fresh, fresh_count * sizeof *kept);
+    if (count)
+        qsort(kept, count, sizeof *kept, compare_fingerprints);
+    for (size_t i = 0; i < engine->memo.fingerprint_count; i++) {
+        const struct cv_fingerprint *old = &engine->memo.fingerprints[i];
+
+        if (!fresh_count ||
+            !bsearch(old, kept, fresh_count, sizeof *kept, compare_fingerprints))
+            kept[count++] = *old;
+    }
+    if (count)
+        qsort(kept, count, sizeof *kept, compare_fingerprints);
+    memo->fingerprints = kept;
+    memo->ends = cv_arena_array(&memo->arena, int64_t, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_offset *at =
+            cv_offsets_find(&engine->position, kept[i].topic, kept[i].partition);
+
+        if (!at)
+            continue;
+        kept[memo->fingerprint_count] = kept[i];
+        kept[memo->fingerprint_count].topic = cv_arena_strdup(&memo->arena, kept[i].topic);
+        memo->ends[memo->fingerprint_count++] = at->offset;
+    }
 }
 
 static enum cv_code write_memo(struct cv_engine *engine, int64_t batch, int64_t snapshot_id,
@@ -187,9 +202,6 @@ static enum cv_code write_memo(struct cv_engine *engine, int64_t batch, int64_t 
     memo.table_uuid = cv_arena_strdup(&memo.arena, engine->table->metadata->table_uuid);
     memo.cluster_id = cv_arena_strdup(&memo.arena, cv_source_cluster_id(engine->source));
     keep_fingerprints(engine, &memo);
-    if (memo.fingerprint_count)
-        qsort(memo.fingerprints, memo.fingerprint_count, sizeof *memo.fingerprints,
-              compare_fingerprints);
     cv_memo_release(&engine->memo);
     engine->memo = memo;
     return cv_checkpoint_write_memo(&engine->checkpoint, &engine->memo, err);
@@ -202,6 +214,7 @@ static void publish_lag(struct cv_engine *engine, int64_t snapshot_id)
 
     if (!engine->job->lag_group[0])
         return;
+    engine->lag_published_us = cv_monotonic_us();
     if (snapshot_id >= 0)
         (void)snprintf(metadata, sizeof metadata, "snapshot %lld", (long long)snapshot_id);
     if (cv_source_publish_lag(engine->source, engine->job->lag_group, &engine->position, metadata,
@@ -305,6 +318,7 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
     engine->next_batch++;
     engine->batches_run++;
     engine->redo = false;
+    cv_engine_forget_recreated(engine);
     return CV_OK;
 }
 
@@ -338,6 +352,9 @@ static enum cv_code plan_new(struct cv_engine *engine, struct trigger_run *run,
 
 static void report_idle(struct cv_engine *engine, struct trigger_run *run)
 {
+    /* A group without commits is forgotten by the broker after a while. */
+    if (cv_monotonic_us() - engine->lag_published_us > LAG_REFRESH_US)
+        publish_lag(engine, engine->memo.snapshot_id);
     if (cv_monotonic_us() - engine->last_progress_us < IDLE_PROGRESS_US)
         return;
     run->progress.batch_id = engine->next_batch;

@@ -27,7 +27,8 @@ struct cv_engine {
     bool redo;                   /* next_batch is in the offset log already */
     struct cv_offsets position;  /* end of the batch before next_batch */
     struct cv_offsets redo_end;  /* with redo: the logged end */
-    int64_t redo_timestamp_ms;
+    struct cv_offsets recreated; /* topics (their old partitions) to read from the beginning */
+    int64_t lag_published_us;    /* monotonic, 0 = not yet */
     struct cv_offsets bound;     /* AvailableNow: where to end */
     bool bound_set;
     int64_t previous_trigger_ms; /* -1 before the first */
@@ -38,6 +39,9 @@ struct cv_engine {
 
 /* Finds out where to go on from table, checkpoint and topic; leaves next_batch, redo, position. */
 enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err);
+
+/* Forgets where the topic was: its partitions are new ones in the next plan. */
+void cv_engine_forget_recreated(struct cv_engine *engine);
 
 /* What a batch did, for the progress. */
 struct cv_batch_outcome {

@@ -32,6 +32,7 @@ static enum cv_code read_fingerprints(const struct cv_json *json, struct cv_memo
     size_t count = cv_json_is_array(array) ? cv_json_size(array) : 0;
 
     memo->fingerprints = cv_arena_array(&memo->arena, struct cv_fingerprint, count);
+    memo->ends = cv_arena_array(&memo->arena, int64_t, count);
     for (size_t i = 0; i < count; i++) {
         const struct cv_json *node = cv_json_at(array, i);
         struct cv_fingerprint *f = &memo->fingerprints[i];
@@ -42,6 +43,7 @@ static enum cv_code read_fingerprints(const struct cv_json *json, struct cv_memo
         CV_DO(cv_json_read_i64(node, "offset", &f->offset, err));
         CV_DO(cv_json_read_i64(node, "timestamp", &f->timestamp_ms, err));
         CV_DO(cv_json_read_i64(node, "crc", &crc, err));
+        CV_DO(cv_json_read_i64(node, "end", &memo->ends[i], err));
         f->crc = (uint32_t)crc;
     }
     memo->fingerprint_count = count;
@@ -85,6 +87,31 @@ enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv
     return CV_OK;
 }
 
+static void put_fingerprints(struct cv_json_writer *w, const struct cv_memo *memo)
+{
+    cv_json_key(w, "fingerprints");
+    cv_json_begin_array(w);
+    for (size_t i = 0; i < memo->fingerprint_count; i++) {
+        const struct cv_fingerprint *f = &memo->fingerprints[i];
+
+        cv_json_begin_object(w);
+        cv_json_key(w, "topic");
+        cv_json_put_string(w, f->topic);
+        cv_json_key(w, "partition");
+        cv_json_put_i64(w, f->partition);
+        cv_json_key(w, "offset");
+        cv_json_put_i64(w, f->offset);
+        cv_json_key(w, "timestamp");
+        cv_json_put_i64(w, f->timestamp_ms);
+        cv_json_key(w, "crc");
+        cv_json_put_i64(w, f->crc);
+        cv_json_key(w, "end");
+        cv_json_put_i64(w, memo->ends[i]);
+        cv_json_end_object(w);
+    }
+    cv_json_end_array(w);
+}
+
 enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const struct cv_memo *memo,
                                       struct cv_error *err)
 {
@@ -107,25 +134,7 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
     cv_json_put_i64(&w, memo->snapshot_id);
     cv_json_key(&w, "snapshotEpoch");
     cv_json_put_i64(&w, memo->snapshot_epoch);
-    cv_json_key(&w, "fingerprints");
-    cv_json_begin_array(&w);
-    for (size_t i = 0; i < memo->fingerprint_count; i++) {
-        const struct cv_fingerprint *f = &memo->fingerprints[i];
-
-        cv_json_begin_object(&w);
-        cv_json_key(&w, "topic");
-        cv_json_put_string(&w, f->topic);
-        cv_json_key(&w, "partition");
-        cv_json_put_i64(&w, f->partition);
-        cv_json_key(&w, "offset");
-        cv_json_put_i64(&w, f->offset);
-        cv_json_key(&w, "timestamp");
-        cv_json_put_i64(&w, f->timestamp_ms);
-        cv_json_key(&w, "crc");
-        cv_json_put_i64(&w, f->crc);
-        cv_json_end_object(&w);
-    }
-    cv_json_end_array(&w);
+    put_fingerprints(&w, memo);
     cv_json_end_object(&w);
     (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);
     CV_DO(cv_buf_check(&text, path, err));

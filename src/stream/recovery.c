@@ -255,7 +255,6 @@ static enum cv_code prepare_redo(struct cv_engine *engine, int64_t batch, struct
     CV_DO(read_start(engine, batch, &engine->position, err));
     CV_DO(cv_checkpoint_read_offsets(&engine->checkpoint, batch, &entry, err));
     cv_offsets_copy(&engine->redo_end, &entry.offsets);
-    engine->redo_timestamp_ms = entry.batch_timestamp_ms;
     set_conf(engine, entry.conf_json);
     engine->redo = true;
     engine->next_batch = batch;
@@ -333,6 +332,41 @@ static void drop_topic(struct cv_offsets *offsets, const char *topic)
     cv_offsets_copy(offsets, &kept);
 }
 
+static void drop_fingerprints(struct cv_memo *memo, const char *topic)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < memo->fingerprint_count; i++) {
+        if (strcmp(memo->fingerprints[i].topic, topic) == 0)
+            continue;
+        memo->fingerprints[kept] = memo->fingerprints[i];
+        memo->ends[kept++] = memo->ends[i];
+    }
+    memo->fingerprint_count = kept;
+}
+
+void cv_engine_forget_recreated(struct cv_engine *engine)
+{
+    for (size_t i = 0; i < engine->recreated.count; i++) {
+        drop_topic(&engine->position, engine->recreated.items[i].topic);
+        drop_fingerprints(&engine->memo, engine->recreated.items[i].topic);
+    }
+    cv_offsets_clear(&engine->recreated);
+}
+
+/* The batch to redo was planned on the old topic, of which nothing is left to read: it keeps its
+ * logged end, and the new topic is read by the batch after it. */
+static void note_recreated(struct cv_engine *engine, const char *topic)
+{
+    for (size_t i = 0; i < engine->redo_end.count; i++) {
+        const struct cv_offset *end = &engine->redo_end.items[i];
+
+        if (engine->redo && strcmp(end->topic, topic) == 0)
+            cv_offsets_set(&engine->position, topic, end->partition, end->offset);
+    }
+    cv_offsets_set(&engine->recreated, topic, 0, 0);
+}
+
 /* A topic created anew under its old name has other records at the remembered offsets. */
 static enum cv_code check_topic(struct cv_engine *engine, const char *topic,
                                 const struct cv_fingerprint *fingerprints, size_t count,
@@ -356,28 +390,46 @@ static enum cv_code check_topic(struct cv_engine *engine, const char *topic,
     cv_log_warning("topic %s was created anew since the last run (%s): it is read from its "
                    "beginning",
                    topic, what);
-    drop_topic(&engine->position, topic);
-    drop_topic(&engine->redo_end, topic);
+    note_recreated(engine, topic);
     return CV_OK;
+}
+
+/* Those fingerprints that were taken where the run goes on; the rest are of an earlier batch, whose
+ * successor was committed by a process that did not live to note its own. */
+static size_t current_fingerprints(struct cv_engine *engine, struct cv_fingerprint *current)
+{
+    const struct cv_memo *memo = &engine->memo;
+    size_t count = 0;
+
+    for (size_t i = 0; i < memo->fingerprint_count; i++) {
+        const struct cv_fingerprint *f = &memo->fingerprints[i];
+        const struct cv_offset *at = cv_offsets_find(&engine->position, f->topic, f->partition);
+
+        if (at && at->offset == memo->ends[i])
+            current[count++] = *f;
+    }
+    return count;
 }
 
 static enum cv_code check_topics(struct cv_engine *engine, struct cv_error *err)
 {
-    const struct cv_memo *memo = &engine->memo;
+    CV_CLEANUP(cv_freep) struct cv_fingerprint *current =
+        cv_alloc(engine->memo.fingerprint_count * sizeof *current);
+    size_t count = current_fingerprints(engine, current);
     size_t first = 0;
 
-    if (!memo->present || engine->config->resume != CV_RESUME_AGREED)
+    if (engine->config->resume != CV_RESUME_AGREED)
         return CV_OK;
-    while (first < memo->fingerprint_count) {
-        const char *topic = memo->fingerprints[first].topic;
+    while (first < count) {
         size_t end = first + 1;
 
-        while (end < memo->fingerprint_count &&
-               strcmp(memo->fingerprints[end].topic, topic) == 0)
+        while (end < count && strcmp(current[end].topic, current[first].topic) == 0)
             end++;
-        CV_DO(check_topic(engine, topic, memo->fingerprints + first, end - first, err));
+        CV_DO(check_topic(engine, current[first].topic, current + first, end - first, err));
         first = end;
     }
+    if (!engine->redo)
+        cv_engine_forget_recreated(engine);
     return CV_OK;
 }
 

@@ -105,7 +105,7 @@ static void broken_entries_are_refused(void **state)
         enum cv_code code;
         const char *message;
     } cases[] = {
-        {"", CV_FORMAT, "version"},
+        {"", CV_FORMAT, "offsets/0"},
         {"v1\n{}\n-", CV_FORMAT, "source 0"},
         {"v9\n{}\n{\"t\":{\"0\":1}}", CV_UNSUPPORTED, "version 9"},
         {"v1\n{}\n{\"t\":{\"0\":1}}\n{\"u\":{\"0\":1}}", CV_UNSUPPORTED, "more than one source"},
@@ -219,9 +219,10 @@ static void the_memo_comes_back(void **state)
 {
     struct cv_fingerprint prints[] = {{"t", 0, 9, 1700000000000, 4000000000u},
                                       {"t", 1, 4, -1, 7}};
+    int64_t ends[] = {10, 7};
     struct cv_memo memo = {.job = "orders", .table = "lake.shop.orders", .table_uuid = "u",
                            .cluster_id = "c", .snapshot_id = INT64_MAX, .snapshot_epoch = 12,
-                           .fingerprints = prints, .fingerprint_count = 2};
+                           .fingerprints = prints, .ends = ends, .fingerprint_count = 2};
     struct cv_memo back;
     struct cv_checkpoint checkpoint;
     bool damaged;
@@ -237,6 +238,7 @@ static void the_memo_comes_back(void **state)
     assert_int_equal(back.fingerprint_count, 2);
     assert_int_equal(back.fingerprints[0].crc, 4000000000u);
     assert_int_equal(back.fingerprints[1].timestamp_ms, -1);
+    assert_int_equal(back.ends[1], 7);
     assert_string_equal(back.table, "lake.shop.orders");
     cv_memo_release(&back);
     cv_checkpoint_release(&checkpoint);
