@@ -401,7 +401,7 @@ def test_timestamp_type(lake, broker, topics):
 @pytest.mark.parametrize("transform", ["day", "hour"])
 def test_timestamp_minus_one(lake, broker, topic, transform):
     """Case 10: a record without a time is not of today."""
-    produce(broker.bootstrap, topic, [Record(b"0", timestamp=-1), Record(b"1", timestamp=0)])
+    produce(broker.bootstrap, topic, [Record(b"0", timestamp=-1), Record(b"1", timestamp=1)])
     raw_job(lake, broker, topic, partitioned_by=f"{transform}(timestamp)").run().check()
     rows = read_everywhere(lake, "db.raw", columns=("offset", "timestamp"))
     assert rows[0] == (0, -1000)

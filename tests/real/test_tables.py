@@ -14,9 +14,9 @@ import uuid
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from checks import check_table, local, read_everywhere, snapshots, summaries
-from job import Job, Lake, pause, run_calve
-from kafka_client import Record, produce
+from checks import check_table, read_everywhere, snapshots, summaries
+from job import Job, Lake, local, pause, run_calve
+from kafka_client import produce
 from readers import comparable, live_files, open_table, read_duckdb, read_pyiceberg, read_spark, rows
 from typed_rows import FLAT, NESTED, TIME, TypedRows
 
@@ -145,7 +145,7 @@ frame.writeTo(target).option("fanout-enabled", "true").option("distribution-mode
             values = {m: getattr(file, m) for m in METRICS}
             for bound in ("lower_bounds", "upper_bounds"):
                 values[bound] = {k: v for k, v in (values[bound] or {}).items() if k not in uuid_ids}
-            found[key] = {m: v or {} if m != "record_count" else v for m, v in values.items()}
+            found[key] = {m: v if m == "record_count" else dict(v or {}) for m, v in values.items()}
         return found
 
     ours, java = metrics(table), metrics(twin)

@@ -16,10 +16,14 @@ import subprocess
 import time
 
 import yaml
-
 from components import ROOT, wait_until
 
 _counter = itertools.count(1)
+
+
+def local(path):
+    """A file: URI in any of its spellings as a path."""
+    return pathlib.Path(str(path).removeprefix("file://").removeprefix("file:"))
 
 
 def calve_binary():
@@ -89,11 +93,10 @@ class Lake:
         return SqlCatalog(self.name, uri=f"sqlite:///{self.file}", warehouse=f"file://{self.warehouse}")
 
     def metadata(self, table):
-        location = self.pyiceberg().load_table(table).metadata_location
-        return json.loads(pathlib.Path(location.removeprefix("file://")).read_text())
+        return json.loads(local(self.pyiceberg().load_table(table).metadata_location).read_text())
 
     def folder_of(self, table):
-        return pathlib.Path(self.metadata(table)["location"].removeprefix("file://").removeprefix("file:"))
+        return local(self.metadata(table)["location"])
 
 
 class _HadoopFolder:

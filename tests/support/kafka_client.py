@@ -5,10 +5,9 @@ import dataclasses
 import itertools
 import json
 
+from components import wait_until
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
-
-from components import wait_until
 
 _transactions = itertools.count()
 
@@ -159,7 +158,8 @@ class Topics:
             message = consumer.poll(20)
             if message is None:
                 raise TimeoutError(f"{topic}: {len(got)} of {count} records")
-            if message.error() is None:
-                got.append(message)
+            if message.error() is not None:
+                raise RuntimeError(f"{topic}: {message.error()}")
+            got.append(message)
         consumer.close()
         return got

@@ -14,7 +14,6 @@ import random
 import uuid
 
 import fastavro
-
 from kafka_client import Record
 
 SUPPLIERS = ["Alice", "Bob", "Carol", "Alex", "Joe", "James", "Jane", "Jack"]

@@ -13,6 +13,7 @@ import pathlib
 import uuid
 
 import pyarrow as pa
+from job import local
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _SCALE_TO_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -41,7 +42,7 @@ def duckdb_connection():
 
 
 def read_duckdb(lake, name, columns=("*",), where="true"):
-    location = open_table(lake, name).metadata_location.removeprefix("file://")
+    location = local(open_table(lake, name).metadata_location)
     names = ", ".join("*" if c == "*" else '"' + c.replace('"', '""') + '"' for c in columns)
     with duckdb_connection() as connection:
         return connection.execute(f"SELECT {names} FROM iceberg_scan('{location}') WHERE {where}").fetch_arrow_table()

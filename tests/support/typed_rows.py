@@ -21,7 +21,8 @@ def _float32(value):
 
 
 def _decimal(r, precision, scale):
-    unscaled = r.choice([0, 1, -1, 10**precision - 1, 1 - 10**precision, r.randrange(-(10**precision) + 1, 10**precision)])
+    limit = 10**precision
+    unscaled = r.choice([0, 1, -1, limit - 1, 1 - limit, r.randrange(1 - limit, limit)])
     with decimal.localcontext(decimal.Context(prec=40)):
         return decimal.Decimal(unscaled).scaleb(-scale)
 
@@ -32,7 +33,8 @@ def _instant(r):
 
 
 def _text(r):
-    return r.choice(["", "a", "é", "💰", "null", "a b/c", "x" * 40, "y" * 15 + "é", "".join(r.choices("abcdef💰é", k=20))])
+    mixed = "".join(r.choices("abcdef💰é", k=20))
+    return r.choice(["", "a", "é", "💰", "null", "a b/c", "x" * 40, "y" * 15 + "é", mixed])
 
 
 def _bytes(r):
