@@ -31,7 +31,7 @@
 
 #define NO_SERIALIZER "calve hands the bytes on; value.format says how they are decoded"
 #define NO_CLASS      "it names a Java class"
-#define NO_OAUTH      "OAUTHBEARER is not supported; use PLAIN or SCRAM over TLS, or a TLS client key"
+#define NO_OAUTH      "OAUTHBEARER is not supported; use PLAIN, SCRAM, or a TLS client key"
 #define NATIVE_TLS                                                                                 \
     "it is librdkafka's name; write ssl.truststore.location with ssl.truststore.type: PEM"
 #define NATIVE_KEY                                                                                 \
