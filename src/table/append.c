@@ -6,9 +6,9 @@
 
 #include "base/fault.h"
 #include "base/time.h"
+#include "table/changes.h"
 #include "table/commit.h"
 #include "table/position_int.h"
-#include "table/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct appending {
     const struct cv_append *append;
     struct cv_manifest_file *rows; /* of the new manifests; NULL until the first attempt */
     size_t row_count, row_capacity;
-    struct cv_summary_counts counts;
+    struct cv_snapshot_changes changes;
     const char *position_key; /* NULL = no position */
     const char *position;
     struct cv_str long_position;
@@ -205,23 +205,13 @@ static void fill_summary(const struct appending *a, const struct cv_snapshot *pa
         cv_properties_set(summary, CV_QUERY_ID_KEY, append->query_id);
         cv_properties_set(summary, CV_EPOCH_ID_KEY, epoch);
     }
-    cv_summary_write(&a->counts, parent, summary);
+    cv_snapshot_summary_totals(parent ? &parent->summary : NULL, &a->changes, summary);
     cv_properties_set(summary, "engine-name", "calve");
     cv_properties_set(summary, "engine-version", CALVE_VERSION);
     if (append->summary)
         cv_properties_copy(summary, append->summary);
     if (a->position_key)
         cv_properties_set(summary, a->position_key, a->position);
-}
-
-/* Never before what the table has: clocks differ between writers. */
-static int64_t snapshot_time(const struct cv_table_metadata *metadata)
-{
-    int64_t now = CV_MAX(cv_now_ms(), metadata->last_updated_ms);
-
-    if (metadata->snapshot_log_count)
-        now = CV_MAX(now, metadata->snapshot_log[metadata->snapshot_log_count - 1].timestamp_ms);
-    return now;
 }
 
 static enum cv_code add_snapshot(struct appending *a, struct cv_commit *commit,
@@ -234,7 +224,7 @@ static enum cv_code add_snapshot(struct appending *a, struct cv_commit *commit,
         .id = commit->snapshot_id,
         .parent_id = parent ? parent->id : -1,
         .sequence_number = next->format_version > 1 ? next->last_sequence_number + 1 : 0,
-        .timestamp_ms = snapshot_time(next),
+        .timestamp_ms = cv_now_ms(),
         .schema_id = next->current_schema_id,
     };
 
@@ -260,7 +250,7 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
         return CV_OK;
     CV_DO(check_specs(a->append, next, err));
     if (!a->row_count && a->append->file_count) {
-        a->counts = cv_summary_count(next, a->append->files, a->append->file_count);
+        cv_changes_of_files(next, a->append->files, a->append->file_count, &a->changes);
         CV_DO(write_manifests(a, commit, next, err));
     }
     return add_snapshot(a, commit, next, err);
