@@ -114,15 +114,9 @@ static void check_known(struct cv_decoder *d, struct cv_avro_format *f,
     cv_avro_unknown_fields(d, root, refuse_field, &known);
     for (size_t i = 0; i < d->column_count; i++) {
         const struct cv_feed *feed = &d->feeds[i];
-        const struct cv_field *column = &d->config.table->root.fields[i];
 
-        if (feed->kind != CV_FEED_VALUE || cv_avro_has_path(d, root, feed))
-            continue;
-        if (!feed->star)
+        if (feed->kind == CV_FEED_VALUE && !feed->star && !cv_avro_has_path(d, root, feed))
             cv_problem(problems, "%s: there is no field %s", origin, feed->text);
-        else if (column->required)
-            cv_problem(problems, "%s: there is no field %s, and column %s is required", origin,
-                       feed->path[0], column->name);
     }
 }
 
@@ -161,8 +155,11 @@ static enum cv_code check_subjects(struct cv_decoder *d, struct cv_avro_format *
         writer = id == 0 || cv_map_has(&f->schemas, &id, sizeof id)
                      ? add_writer(d, f, schema, false)
                      : remember(d, f, id, schema);
-        check_known(d, f, f->reader ? f->reader->root : schema->root,
-                    cv_arena_printf(&d->arena, "schema %s", subject), writer->reason, problems);
+        if (f->reader && writer->reason)
+            cv_problem(problems, "schema %s: %s", subject, writer->reason);
+        else if (!f->reader)
+            check_known(d, f, schema->root, cv_arena_printf(&d->arena, "schema %s", subject),
+                        writer->reason, problems);
     }
     return CV_OK;
 }
@@ -189,8 +186,11 @@ static enum cv_code open_schemas(struct cv_decoder *d, struct cv_avro_format *f,
         return CV_OK;
     }
     CV_DO(cv_registry_open(&d->config, &f->registry, err));
-    if (f->reader && d->config.topic_count == 0)
-        check_known(d, f, f->reader->root, "value.schema.file", NULL, problems);
+    if (f->reader) {
+        const char *reason = add_writer(d, f, f->reader, true)->reason;
+
+        check_known(d, f, f->reader->root, "value.schema.file", reason, problems);
+    }
     return check_subjects(d, f, problems, err);
 }
 

@@ -13,6 +13,7 @@ static const struct cv_format_ops *const formats[] = {
     &cv_format_raw,
     &cv_format_string,
     &cv_format_json,
+    &cv_format_avro,
 };
 
 const struct cv_format_ops *cv_format_find(const char *name)
