@@ -167,10 +167,16 @@ static enum cv_code set_own(struct cv_source *source, rd_kafka_conf_t *conf,
                             const struct cv_properties *given, struct cv_error *err)
 {
     static const struct setting fixed[] = {
-        {"enable.partition.eof", "true"},      {"enable.auto.commit", "false"},
-        {"enable.auto.offset.store", "false"}, {"auto.offset.reset", "error"},
-        {"allow.auto.create.topics", "false"}, {"socket.nagle.disable", "true"},
-        {"fetch.error.backoff.ms", "100"},     {"receive.message.max.bytes", "2147483647"},
+        {"enable.partition.eof", "true"},
+        {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"},
+        {"auto.offset.reset", "error"},
+        {"allow.auto.create.topics", "false"},
+        {"socket.nagle.disable", "true"},
+        {"fetch.error.backoff.ms", "100"},
+        {"receive.message.max.bytes", "2147483647"},
+        /* Of producers, but the client wants fetch.max.bytes to be no smaller. */
+        {"message.max.bytes", "1000"},
     };
     /* A long poll delays the first fetch of another partition, so it is short. */
     static const struct setting defaults[] = {
