@@ -18,7 +18,10 @@ struct cv_buf {
 };
 
 #define CV_BUF_BYTES_MAX ((size_t)1 << 31)
-#define CV_BUF_INIT(max_bytes) {NULL, 0, 0, (max_bytes), false}
+#define CV_BUF_INIT(max_bytes)                                                                     \
+    {                                                                                              \
+        NULL, 0, 0, (max_bytes), false                                                             \
+    }
 
 /* Makes room for `extra` more bytes; false (and failed) past the maximum. */
 bool cv_buf_reserve(struct cv_buf *buf, size_t extra);

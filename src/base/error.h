@@ -48,7 +48,7 @@ enum cv_error_flag {
 };
 
 #define CV_ERROR_MESSAGE_BYTES 2048
-#define CV_ERROR_HINT_BYTES 512
+#define CV_ERROR_HINT_BYTES    512
 
 /* Zero-initialise with CV_ERROR_INIT. Untouched by calls that succeed. Not shared by threads. */
 struct cv_error {
@@ -58,8 +58,11 @@ struct cv_error {
     char hint[CV_ERROR_HINT_BYTES];       /* what to do next; may be empty */
 };
 
-#define CV_ERROR_INIT {CV_OK, 0, "", ""}
-#define CV_MUST_USE __attribute__((warn_unused_result))
+#define CV_ERROR_INIT                                                                              \
+    {                                                                                              \
+        CV_OK, 0, "", ""                                                                           \
+    }
+#define CV_MUST_USE          __attribute__((warn_unused_result))
 #define CV_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Sets the error and returns code. `err` may be NULL (the code alone is wanted). */

@@ -9,9 +9,10 @@
 #include "base/error.h"
 
 #define CV_FAULT_POINTS(X)                                                                         \
-    X("plan") X("offsets-written") X("file-open") X("file-half") X("file-closed")                  \
-    X("files-done") X("manifest-written") X("manifest-list-written") X("metadata-written")         \
-    X("commit-sent") X("commit-done") X("commits-written") X("lag-published") X("purge")
+    X("plan")                                                                                      \
+    X("offsets-written") X("file-open") X("file-half") X("file-closed") X("files-done")            \
+        X("manifest-written") X("manifest-list-written") X("metadata-written") X("commit-sent")    \
+            X("commit-done") X("commits-written") X("lag-published") X("purge")
 
 #ifdef CV_FAULTS
 /* CV_OK, or CV_FAULT when the environment asks for it here. */

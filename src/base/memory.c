@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define ARENA_BLOCK_BYTES ((size_t)16 * 1024)
-#define ARENA_ALIGN ((size_t)16)
+#define ARENA_ALIGN       ((size_t)16)
 
 struct cv_arena_block {
     struct cv_arena_block *next;
@@ -19,8 +19,9 @@ struct cv_arena_block {
 
 static _Noreturn void out_of_memory(size_t bytes)
 {
-    (void)fprintf(stderr, "calve: out of memory (%zu bytes wanted); lower `memory` or the number of "
-                          "open partitions. Nothing is lost: a restart continues exactly.\n",
+    (void)fprintf(stderr,
+                  "calve: out of memory (%zu bytes wanted); lower `memory` or the number of "
+                  "open partitions. Nothing is lost: a restart continues exactly.\n",
                   bytes);
     _exit(3);
 }

@@ -31,10 +31,10 @@
     })
 
 #define CV_ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define CV_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define CV_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define CV_MIN(a, b)           ((a) < (b) ? (a) : (b))
+#define CV_MAX(a, b)           ((a) > (b) ? (a) : (b))
 
-void *cv_alloc(size_t bytes);  /* zeroed; never NULL; free with free() */
+void *cv_alloc(size_t bytes); /* zeroed; never NULL; free with free() */
 void *cv_realloc(void *pointer, size_t bytes);
 void *cv_realloc_array(void *pointer, size_t count, size_t size);
 char *cv_strdup(const char *text);
@@ -54,9 +54,13 @@ struct cv_arena {
     size_t bytes; /* allocated in all blocks */
 };
 
-#define CV_ARENA_INIT {NULL, 0, 0}
+#define CV_ARENA_INIT                                                                              \
+    {                                                                                              \
+        NULL, 0, 0                                                                                 \
+    }
 
-void *cv_arena_alloc(struct cv_arena *arena, size_t bytes); /* zeroed, 16-byte aligned, never NULL */
+void *cv_arena_alloc(struct cv_arena *arena,
+                     size_t bytes); /* zeroed, 16-byte aligned, never NULL */
 void *cv_arena_copy(struct cv_arena *arena, const void *bytes, size_t length);
 char *cv_arena_strdup(struct cv_arena *arena, const char *text);
 char *cv_arena_strndup(struct cv_arena *arena, const char *text, size_t length);

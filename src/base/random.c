@@ -38,8 +38,8 @@ void cv_uuid_text(char text[CV_UUID_TEXT_BYTES])
     cv_uuid_bytes(b);
     (void)snprintf(text, CV_UUID_TEXT_BYTES,
                    "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
-                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
-                   b[13], b[14], b[15]);
+                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                   b[14], b[15]);
 }
 
 int64_t cv_random_id(void)

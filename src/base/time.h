@@ -7,10 +7,10 @@
 
 #include "base/str.h"
 
-#define CV_US_PER_MS INT64_C(1000)
+#define CV_US_PER_MS     INT64_C(1000)
 #define CV_US_PER_SECOND INT64_C(1000000)
-#define CV_US_PER_HOUR (INT64_C(3600) * CV_US_PER_SECOND)
-#define CV_US_PER_DAY (INT64_C(86400) * CV_US_PER_SECOND)
+#define CV_US_PER_HOUR   (INT64_C(3600) * CV_US_PER_SECOND)
+#define CV_US_PER_DAY    (INT64_C(86400) * CV_US_PER_SECOND)
 
 int64_t cv_now_us(void);       /* wall clock, µs since the epoch */
 int64_t cv_now_ms(void);       /* wall clock, ms since the epoch */

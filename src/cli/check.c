@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calve check JOB: tries every part of a job and writes nothing. Each part is a line: ok, or what is
- * wrong and what to do; later parts are tried even if an earlier one failed. */
+ * calve check JOB: tries every part of a job and writes nothing. Each part is a line: ok, or what
+ * is wrong and what to do; later parts are tried even if an earlier one failed. */
 #include "cli/command.h"
 #include "cli/stop.h"
 
@@ -88,8 +88,7 @@ static bool passed(struct check *check, const char *part, enum cv_code code,
     return false;
 }
 
-static void put_ok(struct check *check, const char *part, const char *format, ...)
-    CV_PRINTF(3, 4);
+static void put_ok(struct check *check, const char *part, const char *format, ...) CV_PRINTF(3, 4);
 static void put_ok(struct check *check, const char *part, const char *format, ...)
 {
     char message[2048];
@@ -217,8 +216,8 @@ static void check_records(struct check *check)
         if (bad->total)
             put(check, "records", false,
                 cv_arena_printf(&check->arena, "%llu of %zu live records cannot be decoded: %s %s",
-                                (unsigned long long)bad->total, chunk->count,
-                                bad->entries[0].field, bad->entries[0].reason),
+                                (unsigned long long)bad->total, chunk->count, bad->entries[0].field,
+                                bad->entries[0].reason),
                 "value.mode says what happens to them");
         else
             put_ok(check, "records", "%zu live records decoded into %zu rows", chunk->count,
@@ -301,6 +300,9 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
 }
 
 const struct cv_command cv_command_check = {
-    "check", "JOB [--json] [-o KEY=VALUE]…",
+    "check",
+    "JOB [--json] [-o KEY=VALUE]…",
     "try every part of a job (broker, topic, registry, records, catalog, table) and write nothing",
-    run, flags, CV_ARRAY_LENGTH(flags)};
+    run,
+    flags,
+    CV_ARRAY_LENGTH(flags)};

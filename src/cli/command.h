@@ -9,9 +9,9 @@
 #include "base/properties.h"
 
 struct cv_command {
-    const char *name;    /* "run", "table create" */
+    const char *name;     /* "run", "table create" */
     const char *synopsis; /* after the name */
-    const char *about;   /* one line */
+    const char *about;    /* one line */
     enum cv_code (*run)(int argc, char **argv, int *ret_status, struct cv_error *err);
     const struct cv_flag *flags; /* for help and the man page */
     size_t flag_count;
@@ -31,7 +31,7 @@ struct cv_text_list {
 
 /* A flag of a command. Dashes and underscores in names are one. */
 struct cv_flag {
-    const char *name;  /* "available-now"; "o" for -o */
+    const char *name; /* "available-now"; "o" for -o */
     enum cv_flag_type type;
     size_t offset;     /* in the command's struct of arguments */
     const char *value; /* what stands for the value in the help; NULL for BOOL */

@@ -113,8 +113,7 @@ static void print_markdown(void)
         for (size_t i = 0; i < table->count; i++) {
             const struct cv_option *option = &table->options[i];
 
-            (void)printf("| `%s%s` | ", option->name,
-                         option->type == CV_OPTION_PREFIX ? "*" : "");
+            (void)printf("| `%s%s` | ", option->name, option->type == CV_OPTION_PREFIX ? "*" : "");
             print_cell(type_name(option));
             (void)printf(" | ");
             print_cell(default_of(option));
@@ -213,6 +212,9 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
     return CV_OK;
 }
 
-const struct cv_command cv_command_config = {
-    "config", "[--json | --markdown | --man]", "print every option of a job file with its default",
-    run, flags, CV_ARRAY_LENGTH(flags)};
+const struct cv_command cv_command_config = {"config",
+                                             "[--json | --markdown | --man]",
+                                             "print every option of a job file with its default",
+                                             run,
+                                             flags,
+                                             CV_ARRAY_LENGTH(flags)};

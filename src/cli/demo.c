@@ -21,10 +21,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define FIRST_ORDERS 1400
+#define FIRST_ORDERS     1400
 #define ORDERS_PER_TENTH 20
-#define PARTITIONS 3
-#define BATCHES 5
+#define PARTITIONS       3
+#define BATCHES          5
 
 struct demo_args {
     const char *directory;
@@ -167,8 +167,8 @@ static enum cv_code open_table(const struct cv_job *job, struct cv_catalog **ret
 
         CV_DO(cv_schema_read_ddl(cv_demo_orders_columns, &arena, &schema, err));
         CV_DO(cv_partition_spec_read_ddl("day(bid_time)", &schema, &arena, &spec, err));
-        CV_DO(cv_table_create(catalog, job->sink.table, &schema, &spec, &none, NULL, ret_table,
-                              err));
+        CV_DO(
+            cv_table_create(catalog, job->sink.table, &schema, &spec, &none, NULL, ret_table, err));
     }
     *ret_catalog = cv_steal(catalog);
     return CV_OK;
@@ -224,14 +224,15 @@ static enum cv_code print_result(const struct demo *demo, struct cv_table *table
     CV_DO(print_json_table("Snapshots of lake.shop.orders (calve table history):", &json, err));
     CV_DO(cv_table_inspect(table, "partitions", &json, err));
     CV_DO(print_json_table("Partitions (calve table partitions):", &json, err));
-    (void)printf("\nEverything is in %s; orders.yaml is the job. Read the table with PyIceberg:\n\n"
-                 "  python3 -c \"from pyiceberg.catalog.sql import SqlCatalog as C; print(C('lake', "
-                 "uri='sqlite:///%s/lake.db', warehouse='file://%s/warehouse')"
-                 ".load_table('shop.orders').scan().to_pandas())\"\n\n"
-                 "or its files with DuckDB:\n\n"
-                 "  duckdb -c \"SELECT supplier, count(*), sum(price) FROM "
-                 "read_parquet('%s/warehouse/shop/orders/data/**/*.parquet') GROUP BY ALL\"\n",
-                 demo->folder, demo->folder, demo->folder, demo->folder);
+    (void)printf(
+        "\nEverything is in %s; orders.yaml is the job. Read the table with PyIceberg:\n\n"
+        "  python3 -c \"from pyiceberg.catalog.sql import SqlCatalog as C; print(C('lake', "
+        "uri='sqlite:///%s/lake.db', warehouse='file://%s/warehouse')"
+        ".load_table('shop.orders').scan().to_pandas())\"\n\n"
+        "or its files with DuckDB:\n\n"
+        "  duckdb -c \"SELECT supplier, count(*), sum(price) FROM "
+        "read_parquet('%s/warehouse/shop/orders/data/**/*.parquet') GROUP BY ALL\"\n",
+        demo->folder, demo->folder, demo->folder, demo->folder);
     return CV_OK;
 }
 
@@ -293,6 +294,9 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
 }
 
 const struct cv_command cv_command_demo = {
-    "demo", "[--directory DIR] [--keep]",
-    "run the main job on made-up orders with everything in this process", run, flags,
+    "demo",
+    "[--directory DIR] [--keep]",
+    "run the main job on made-up orders with everything in this process",
+    run,
+    flags,
     CV_ARRAY_LENGTH(flags)};

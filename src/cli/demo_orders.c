@@ -19,8 +19,8 @@ const char cv_demo_orders_schema[] =
 const char cv_demo_orders_columns[] =
     "order_id string, item string, price decimal(10,2), supplier string, bid_time timestamp";
 
-static const char *const suppliers[] = {"Alice", "Bob",  "Carol", "Alex",
-                                        "Joe",   "James", "Jane", "Jack"};
+static const char *const suppliers[] = {"Alice", "Bob",   "Carol", "Alex",
+                                        "Joe",   "James", "Jane",  "Jack"};
 static const char *const looks[] = {"Rustic", "Sleek", "Ergonomic", "Small", "Heavy Duty"};
 static const char *const materials[] = {"Wooden", "Steel", "Cotton", "Granite", "Rubber"};
 static const char *const things[] = {"Chair", "Lamp", "Table", "Gloves", "Clock"};
@@ -51,10 +51,10 @@ void cv_demo_orders_next(struct cv_demo_orders *orders, int64_t now_ms)
     char text[96];
 
     cv_buf_clear(&orders->value);
-    (void)snprintf(orders->order_id, sizeof orders->order_id, "%08llx-%04llx-4%03llx-a%03llx-%012llx",
-                   (unsigned long long)(high >> 32), (unsigned long long)(high >> 16 & 0xffff),
-                   (unsigned long long)(high & 0xfff), (unsigned long long)(low >> 52),
-                   (unsigned long long)(low & 0xffffffffffff));
+    (void)snprintf(orders->order_id, sizeof orders->order_id,
+                   "%08llx-%04llx-4%03llx-a%03llx-%012llx", (unsigned long long)(high >> 32),
+                   (unsigned long long)(high >> 16 & 0xffff), (unsigned long long)(high & 0xfff),
+                   (unsigned long long)(low >> 52), (unsigned long long)(low & 0xffffffffffff));
     put_text(&orders->value, PICK(orders, suppliers));
     (void)snprintf(text, sizeof text, "%s %s %s", PICK(orders, looks), PICK(orders, materials),
                    PICK(orders, things));

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-extern const char cv_demo_orders_schema[]; /* Avro, every field nullable */
+extern const char cv_demo_orders_schema[];  /* Avro, every field nullable */
 extern const char cv_demo_orders_columns[]; /* Spark DDL of the table */
 
 struct cv_demo_orders {

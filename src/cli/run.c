@@ -64,8 +64,7 @@ static void on_progress(void *context, const struct cv_progress *progress)
     }
 }
 
-static enum cv_code parse_resume(const char *text, enum cv_resume *ret_resume,
-                                 struct cv_error *err)
+static enum cv_code parse_resume(const char *text, enum cv_resume *ret_resume, struct cv_error *err)
 {
     static const char *const names[] = {"", "table", "checkpoint", "start"};
 
@@ -137,5 +136,9 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
 }
 
 const struct cv_command cv_command_run = {
-    "run", "JOB [--available-now | --once] [--resume-from=WHAT] [-o KEY=VALUE]…",
-    "run a job until it is stopped or its trigger ends it", run, flags, CV_ARRAY_LENGTH(flags)};
+    "run",
+    "JOB [--available-now | --once] [--resume-from=WHAT] [-o KEY=VALUE]…",
+    "run a job until it is stopped or its trigger ends it",
+    run,
+    flags,
+    CV_ARRAY_LENGTH(flags)};

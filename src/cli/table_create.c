@@ -27,8 +27,7 @@ static const struct cv_flag create_flags[] = {
     {"partitioned-by", CV_FLAG_TEXT, ARG(partitioned_by), "SPEC",
      "\"day(ts), bucket(16, id), truncate(4, name), category\""},
     {"property", CV_FLAG_LIST, ARG(properties), "KEY=VALUE", "table property; may be repeated"},
-    {"location", CV_FLAG_TEXT, ARG(location), "URI",
-     "default <warehouse>/<namespace>/<table>"},
+    {"location", CV_FLAG_TEXT, ARG(location), "URI", "default <warehouse>/<namespace>/<table>"},
     {"if-not-exists", CV_FLAG_BOOL, ARG(if_not_exists), NULL, "leave a table that is there alone"},
     {"config", CV_FLAG_TEXT, ARG(config), "FILE", "file with the catalogs"},
 };
@@ -43,10 +42,9 @@ static enum cv_code read_properties(const struct cv_text_list *list,
 
         if (!equals || equals == list->items[i])
             return cv_fail(err, CV_USAGE, "--property %s is not key=value", list->items[i]);
-        cv_properties_set(properties,
-                          cv_arena_strndup(&arena, list->items[i],
-                                           (size_t)(equals - list->items[i])),
-                          equals + 1);
+        cv_properties_set(
+            properties, cv_arena_strndup(&arena, list->items[i], (size_t)(equals - list->items[i])),
+            equals + 1);
     }
     return CV_OK;
 }
@@ -81,8 +79,8 @@ static enum cv_code run_create(int argc, char **argv, int *ret_status, struct cv
     struct create_args args = {0};
     struct cv_text_list words = {0};
 
-    CV_DO(cv_args_parse(create_flags, CV_ARRAY_LENGTH(create_flags), argc, argv, &args, &words,
-                        err));
+    CV_DO(
+        cv_args_parse(create_flags, CV_ARRAY_LENGTH(create_flags), argc, argv, &args, &words, err));
     if (words.count != 1 || !args.schema) {
         (void)cv_fail(err, CV_USAGE, "calve table create takes a name and --schema");
         cv_hint(err, "for example: calve table create lake.shop.orders --schema \"id bigint, ts "
@@ -95,7 +93,8 @@ static enum cv_code run_create(int argc, char **argv, int *ret_status, struct cv
 
 const struct cv_command cv_command_table_create = {
     "table create", "NAME --schema DDL [--partitioned-by SPEC] [--property KEY=VALUE]…",
-    "make a table", run_create, create_flags, CV_ARRAY_LENGTH(create_flags)};
+    "make a table", run_create,
+    create_flags,   CV_ARRAY_LENGTH(create_flags)};
 
 struct list_args {
     const char *config;
@@ -147,8 +146,8 @@ static enum cv_code run_list(int argc, char **argv, int *ret_status, struct cv_e
 }
 
 const struct cv_command cv_command_table_list = {
-    "table list", "CATALOG [--json]", "the tables of a catalog", run_list, list_flags,
-    CV_ARRAY_LENGTH(list_flags)};
+    "table list", "CATALOG [--json]", "the tables of a catalog",
+    run_list,     list_flags,         CV_ARRAY_LENGTH(list_flags)};
 
 struct drop_args {
     const char *config;
@@ -184,5 +183,5 @@ static enum cv_code run_drop(int argc, char **argv, int *ret_status, struct cv_e
 }
 
 const struct cv_command cv_command_table_drop = {
-    "table drop", "NAME --yes", "take a table out of its catalog; files stay", run_drop, drop_flags,
-    CV_ARRAY_LENGTH(drop_flags)};
+    "table drop", "NAME --yes", "take a table out of its catalog; files stay",
+    run_drop,     drop_flags,   CV_ARRAY_LENGTH(drop_flags)};

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define COLUMNS_MAX 64
+#define COLUMNS_MAX    64
 #define CELL_WIDTH_MAX 60 /* on a terminal; a pipe gets whole cells */
 
 struct table {

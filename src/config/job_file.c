@@ -62,8 +62,9 @@ static bool is_bare(const yaml_node_t *node)
 static enum cv_code append_json(const struct reader *r, const yaml_node_t *node, int depth,
                                 struct cv_buf *out, struct cv_error *err)
 {
-    if (depth > NESTING_MAX)
-        return fail_at(r, node, err, "nested too deeply");
+    /* Aliases make a small file large: stop as soon as the text is over its limit. */
+    if (depth > NESTING_MAX || out->failed)
+        return fail_at(r, node, err, "nested too deeply or too large");
     if (node->type == YAML_SCALAR_NODE) {
         if (is_bare(node))
             cv_buf_append(out, scalar_text(node), node->data.scalar.length);
@@ -80,16 +81,16 @@ static enum cv_code append_json(const struct reader *r, const yaml_node_t *node,
         cv_buf_append_byte(out, ']');
     } else {
         cv_buf_append_byte(out, '{');
-        for (yaml_node_pair_t *p = node->data.mapping.pairs.start;
-             p < node->data.mapping.pairs.top; p++) {
+        for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
+             p++) {
             const yaml_node_t *key = yaml_document_get_node(r->document, p->key);
 
             if (p > node->data.mapping.pairs.start)
                 cv_buf_append_byte(out, ',');
             append_json_string(out, scalar_text(key), key->data.scalar.length);
             cv_buf_append_byte(out, ':');
-            CV_DO(append_json(r, yaml_document_get_node(r->document, p->value), depth + 1, out,
-                              err));
+            CV_DO(
+                append_json(r, yaml_document_get_node(r->document, p->value), depth + 1, out, err));
         }
         cv_buf_append_byte(out, '}');
     }
@@ -175,8 +176,8 @@ static enum cv_code read_section(const struct reader *r, const char *section,
         if (strcmp(section, "catalogs") == 0) {
             if (value->type != YAML_MAPPING_NODE)
                 return fail_at(r, value, err, "a catalog is a map of its settings");
-            CV_DO(read_section(
-                r, cv_arena_printf(&r->file->arena, "catalogs.%s", scalar_text(key)), value, err));
+            CV_DO(read_section(r, cv_arena_printf(&r->file->arena, "catalogs.%s", scalar_text(key)),
+                               value, err));
         } else {
             CV_DO(read_leaf(r, section, scalar_text(key), value, err));
         }
@@ -211,8 +212,8 @@ static enum cv_code read_top(const struct reader *r, const yaml_node_t *root, st
 
 static enum cv_code fail_yaml(const yaml_parser_t *parser, const char *name, struct cv_error *err)
 {
-    return cv_fail(err, CV_CONFIG, "%s line %zu: not YAML: %s", name,
-                   parser->problem_mark.line + 1, parser->problem ? parser->problem : "?");
+    return cv_fail(err, CV_CONFIG, "%s line %zu: not YAML: %s", name, parser->problem_mark.line + 1,
+                   parser->problem ? parser->problem : "?");
 }
 
 enum cv_code cv_job_file_parse(struct cv_str text, const char *name, const char *folder,

@@ -171,8 +171,8 @@ static enum cv_code parse_number(const struct cv_option *option, const char *val
     return CV_OK;
 }
 
-static enum cv_code parse_choice(const struct cv_option *option, const char *value,
-                                 int *ret_index, struct cv_error *err)
+static enum cv_code parse_choice(const struct cv_option *option, const char *value, int *ret_index,
+                                 struct cv_error *err)
 {
     int index = 0;
 

@@ -20,7 +20,7 @@ enum cv_option_type {
 };
 
 enum cv_option_flag {
-    CV_OPTION_SECRET = 1,   /* the value never reaches a log, an error or `calve config` */
+    CV_OPTION_SECRET = 1, /* the value never reaches a log, an error or `calve config` */
     CV_OPTION_REQUIRED = 2,
     CV_OPTION_REFUSED = 4, /* known and not taken; `help` says why */
 };
@@ -28,11 +28,11 @@ enum cv_option_flag {
 struct cv_option {
     const char *name;
     enum cv_option_type type;
-    size_t offset;             /* in the target struct */
-    const char *default_text;  /* NULL = unset */
-    const char *choices;       /* "none|error|latest" */
-    const char *help;          /* one sentence */
-    int64_t min, max;          /* integers, bytes and durations (µs); max 0 = no limit */
+    size_t offset;            /* in the target struct */
+    const char *default_text; /* NULL = unset */
+    const char *choices;      /* "none|error|latest" */
+    const char *help;         /* one sentence */
+    int64_t min, max;         /* integers, bytes and durations (µs); max 0 = no limit */
     unsigned flags;
 };
 

@@ -281,8 +281,8 @@ static void count_outcome(struct cv_engine *engine, const struct cv_decode_count
 }
 
 enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
-                                 const struct cv_offsets *end,
-                                 struct cv_batch_outcome *ret_outcome, struct cv_error *err)
+                                 const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
+                                 struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(run_release) struct batch_run run = {.engine = engine};

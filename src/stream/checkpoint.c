@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOG_BYTES_MAX ((size_t)64 << 20)
+#define LOG_BYTES_MAX   ((size_t)64 << 20)
 #define LOG_VERSION_MAX 1
 
 static const char commit_text[] = "v1\n{\"nextBatchWatermarkMs\":0}";
@@ -63,8 +63,8 @@ static enum cv_code take_lock(struct cv_checkpoint *checkpoint, struct cv_error 
     char path[CV_PATH_BYTES_MAX];
     char owner[64] = "";
 
-    checkpoint->lock = open(path_of(checkpoint, "calve.lock", path), O_RDWR | O_CREAT | O_CLOEXEC,
-                            0666);
+    checkpoint->lock =
+        open(path_of(checkpoint, "calve.lock", path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (checkpoint->lock < 0)
         return cv_fail(err, CV_IO, "cannot open %s: %s", path, strerror(errno));
     if (flock(checkpoint->lock, LOCK_EX | LOCK_NB) != 0) {
@@ -90,8 +90,8 @@ static enum cv_code newest_of(const struct cv_checkpoint *checkpoint, const char
     char **names;
     size_t count;
     int64_t batch;
-    enum cv_code code = cv_directory_list(path_of(checkpoint, log, path), &arena, &names, &count,
-                                          err);
+    enum cv_code code =
+        cv_directory_list(path_of(checkpoint, log, path), &arena, &names, &count, err);
 
     *ret_newest = CV_BATCH_NONE;
     if (code == CV_NOT_FOUND)
@@ -130,8 +130,9 @@ static enum cv_code check_identity(const struct cv_checkpoint *checkpoint, struc
         return CV_OK;
     (void)cv_fail(err, CV_CONTRADICTION, "checkpoint %s has logs but no `metadata` file",
                   checkpoint->folder);
-    cv_hint(err, "put the file back ({\"id\":\"<query id>\"}; the id is in the table's snapshots as "
-                 "spark.sql.streaming.queryId), or move the folder away to go on from the table");
+    cv_hint(err,
+            "put the file back ({\"id\":\"<query id>\"}; the id is in the table's snapshots as "
+            "spark.sql.streaming.queryId), or move the folder away to go on from the table");
     return CV_CONTRADICTION;
 }
 
@@ -302,8 +303,7 @@ static enum cv_code parse_offset_log(struct cv_str text, struct cv_offset_log_en
 }
 
 enum cv_code cv_checkpoint_read_offsets(struct cv_checkpoint *checkpoint, int64_t batch,
-                                        struct cv_offset_log_entry *ret_entry,
-                                        struct cv_error *err)
+                                        struct cv_offset_log_entry *ret_entry, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
     CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};

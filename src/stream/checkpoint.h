@@ -12,12 +12,12 @@
 #include "kafka/source.h"
 
 #define CV_BATCHES_TO_RETAIN 100
-#define CV_BATCH_NONE (-1)
+#define CV_BATCH_NONE        (-1)
 
 struct cv_checkpoint {
     char *folder;
-    int lock; /* descriptor of calve.lock, -1 when not held */
-    char query_id[64]; /* "" in a fresh directory */
+    int lock;               /* descriptor of calve.lock, -1 when not held */
+    char query_id[64];      /* "" in a fresh directory */
     int64_t newest_offsets; /* highest N in offsets/, CV_BATCH_NONE if none */
     int64_t newest_commits;
 };
@@ -68,8 +68,8 @@ struct cv_memo {
     const char *table;
     const char *table_uuid;
     const char *cluster_id;
-    int64_t snapshot_id;    /* last one made, -1 = none */
-    int64_t snapshot_epoch; /* its batch */
+    int64_t snapshot_id;                 /* last one made, -1 = none */
+    int64_t snapshot_epoch;              /* its batch */
     struct cv_fingerprint *fingerprints; /* by topic, then partition */
     int64_t *ends; /* parallel: the position that each fingerprint was taken at */
     size_t fingerprint_count;

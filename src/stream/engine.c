@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop of the micro-batch engine. Order within a batch, which recovery relies on: offsets/N, the
- * files, the snapshot, commits/N, calve.json, then progress and the lag group. */
+ * The loop of the micro-batch engine. Order within a batch, which recovery relies on: offsets/N,
+ * the files, the snapshot, commits/N, calve.json, then progress and the lag group. */
 #include "stream/engine_int.h"
 
 #include "base/fault.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define IDLE_POLL_MS 10      /* Spark's pollingDelay, for a trigger "at once" */
+#define IDLE_POLL_MS     10  /* Spark's pollingDelay, for a trigger "at once" */
 #define IDLE_POLL_MS_MAX 100 /* after a while without data */
-#define WAIT_SLICE_MS 20     /* how soon a stop is noticed */
-#define LAG_REFRESH_US (3600 * CV_US_PER_SECOND)
+#define WAIT_SLICE_MS    20  /* how soon a stop is noticed */
+#define LAG_REFRESH_US   (3600 * CV_US_PER_SECOND)
 #define IDLE_PROGRESS_US (10 * CV_US_PER_SECOND)
 
 /* The parts of one trigger. */
@@ -166,8 +166,7 @@ static void keep_fingerprints(struct cv_engine *engine, struct cv_memo *memo)
     for (size_t i = 0; i < engine->memo.fingerprint_count; i++) {
         const struct cv_fingerprint *old = &engine->memo.fingerprints[i];
 
-        if (!fresh_count ||
-            !bsearch(old, kept, fresh_count, sizeof *kept, compare_fingerprints))
+        if (!fresh_count || !bsearch(old, kept, fresh_count, sizeof *kept, compare_fingerprints))
             kept[count++] = *old;
     }
     if (count)

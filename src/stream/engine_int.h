@@ -33,7 +33,7 @@ struct cv_engine {
     bool bound_set;
     int64_t previous_trigger_ms; /* -1 before the first */
     int64_t last_progress_us;
-    int64_t stop_seen_us;        /* monotonic time of the first sight of a stop, 0 = not yet */
+    int64_t stop_seen_us; /* monotonic time of the first sight of a stop, 0 = not yet */
     int64_t batches_run;
 };
 
@@ -57,8 +57,8 @@ struct cv_batch_outcome {
 
 /* Reads [start, end), writes the files and commits them as next_batch. */
 enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
-                                 const struct cv_offsets *end,
-                                 struct cv_batch_outcome *ret_outcome, struct cv_error *err);
+                                 const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
+                                 struct cv_error *err);
 
 /* True when the batch on its way shall be given up. */
 bool cv_engine_abandon(void *engine);

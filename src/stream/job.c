@@ -3,13 +3,12 @@
  * Loading of jobs. */
 #include "stream/job.h"
 
-
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
-#define JOB(field) offsetof(struct cv_job_options, field)
+#define JOB(field)  offsetof(struct cv_job_options, field)
 #define SINK(field) offsetof(struct cv_sink_options, field)
 
 static const struct cv_option job_options[] = {
@@ -31,8 +30,8 @@ static const struct cv_option job_options[] = {
      0, 0, 0},
 };
 
-const struct cv_option_table cv_job_option_table = {
-    "", "the top level of a job file", job_options, CV_ARRAY_LENGTH(job_options)};
+const struct cv_option_table cv_job_option_table = {"", "the top level of a job file", job_options,
+                                                    CV_ARRAY_LENGTH(job_options)};
 
 static const struct cv_option sink_options[] = {
     {"table", CV_OPTION_TEXT, SINK(table), NULL, NULL,
@@ -209,9 +208,8 @@ static void resolve_paths(struct cv_job *job)
         job->lag_group = "";
 }
 
-static enum cv_code finish_job(struct cv_job *job,
-                               void (*warn)(void *context, const char *message), void *context,
-                               struct cv_error *err)
+static enum cv_code finish_job(struct cv_job *job, void (*warn)(void *context, const char *message),
+                               void *context, struct cv_error *err)
 {
     struct cv_properties catalog = {0};
     struct cv_table_name name;
@@ -285,18 +283,18 @@ static void resolve_catalog(const struct cv_job_file *file, struct cv_properties
     const char *path = uri ? sqlite_path(uri) : NULL;
 
     if (path)
-        cv_properties_set(properties, "uri",
-                          cv_arena_printf(&arena, "sqlite:%s",
-                                          cv_path_resolve(file->folder, path, &arena)));
+        cv_properties_set(
+            properties, "uri",
+            cv_arena_printf(&arena, "sqlite:%s", cv_path_resolve(file->folder, path, &arena)));
     if (warehouse && cv_text_starts_with(warehouse, "file:")) {
         char local[CV_PATH_BYTES_MAX];
 
         if (cv_location_local_path(warehouse, local))
             cv_properties_set(properties, "warehouse", cv_arena_printf(&arena, "file://%s", local));
     } else if (warehouse && !strstr(warehouse, "://")) {
-        cv_properties_set(properties, "warehouse",
-                          cv_arena_printf(&arena, "file://%s",
-                                          cv_path_resolve(file->folder, warehouse, &arena)));
+        cv_properties_set(
+            properties, "warehouse",
+            cv_arena_printf(&arena, "file://%s", cv_path_resolve(file->folder, warehouse, &arena)));
     }
 }
 

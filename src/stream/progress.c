@@ -15,7 +15,7 @@ static const char *const stage_names[CV_STAGE_COUNT] = {
 };
 /* Spark prints the durations sorted by name. */
 static const enum cv_stage stage_order[CV_STAGE_COUNT] = {
-    CV_STAGE_ADD_BATCH,      CV_STAGE_COMMIT_OFFSETS, CV_STAGE_GET_BATCH, CV_STAGE_LATEST_OFFSET,
+    CV_STAGE_ADD_BATCH,      CV_STAGE_COMMIT_OFFSETS, CV_STAGE_GET_BATCH,  CV_STAGE_LATEST_OFFSET,
     CV_STAGE_QUERY_PLANNING, CV_STAGE_TRIGGER,        CV_STAGE_WAL_COMMIT,
 };
 
@@ -77,8 +77,7 @@ static void put_durations(struct cv_json_writer *w, const struct cv_progress *p)
     cv_json_end_object(w);
 }
 
-static void put_offsets(struct cv_json_writer *w, const char *key,
-                        const struct cv_offsets *offsets)
+static void put_offsets(struct cv_json_writer *w, const char *key, const struct cv_offsets *offsets)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf json = CV_BUF_INIT(0);
 

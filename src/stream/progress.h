@@ -22,10 +22,10 @@ struct cv_progress {
     const char *query_id;
     const char *run_id;
     const char *name;
-    int64_t timestamp_ms; /* start of the trigger */
+    int64_t timestamp_ms;          /* start of the trigger */
     int64_t previous_timestamp_ms; /* of the trigger before, -1 for the first */
     int64_t batch_id;
-    bool ran; /* false: nothing to do; batch_id is the next one */
+    bool ran;                         /* false: nothing to do; batch_id is the next one */
     int64_t stage_us[CV_STAGE_COUNT]; /* -1 = did not happen */
     uint64_t input_rows;
     uint64_t output_rows;

@@ -64,18 +64,16 @@ static void set_conf(struct cv_engine *engine, const char *conf_json)
 static enum cv_code write_log_entry(struct cv_engine *engine, int64_t batch,
                                     const struct cv_offsets *offsets, struct cv_error *err)
 {
-    struct cv_offset_log_entry entry = {.batch_timestamp_ms = cv_now_ms(),
-                                        .conf_json = engine->conf_json,
-                                        .offsets = *offsets};
+    struct cv_offset_log_entry entry = {
+        .batch_timestamp_ms = cv_now_ms(), .conf_json = engine->conf_json, .offsets = *offsets};
 
     return cv_checkpoint_write_offsets(&engine->checkpoint, batch, &entry, err);
 }
 
 /* Makes the logs anew so that `batch` is done and ends at `offsets`. Spark wants the entry before
  * the newest one too. */
-static enum cv_code rebase_checkpoint(struct cv_engine *engine, const char *query_id,
-                                      int64_t batch, const struct cv_offsets *offsets,
-                                      struct cv_error *err)
+static enum cv_code rebase_checkpoint(struct cv_engine *engine, const char *query_id, int64_t batch,
+                                      const struct cv_offsets *offsets, struct cv_error *err)
 {
     struct cv_checkpoint *checkpoint = &engine->checkpoint;
 
@@ -129,8 +127,9 @@ static enum cv_code resume_from_table(struct cv_engine *engine, const struct evi
     }
     if (engine->config->resume != CV_RESUME_TABLE && e->position.cluster_id[0] && cluster[0] &&
         strcmp(e->position.cluster_id, cluster) != 0)
-        return fail_contradiction(err, "the table's position of job %s is of Kafka cluster %s, "
-                                       "this one is %s",
+        return fail_contradiction(err,
+                                  "the table's position of job %s is of Kafka cluster %s, "
+                                  "this one is %s",
                                   engine->job->options.job, e->position.cluster_id, cluster);
     CV_TRY(cv_offsets_parse(cv_str_from(e->position.offsets_json), false, &offsets, err), err,
            "position in snapshot %lld", (long long)e->position.snapshot_id);
@@ -241,8 +240,9 @@ static enum cv_code check_same_offsets(struct cv_engine *engine, const struct ev
     CV_DO(cv_offsets_parse(cv_str_from(e->position.offsets_json), false, &in_table, err));
     if (cv_offsets_equal(&in_table, logged))
         return CV_OK;
-    return fail_contradiction(err, "batch %lld ends at other offsets in table %s (snapshot %lld) "
-                                   "than in checkpoint %s",
+    return fail_contradiction(err,
+                              "batch %lld ends at other offsets in table %s (snapshot %lld) "
+                              "than in checkpoint %s",
                               (long long)e->position.epoch, engine->job->sink.table,
                               (long long)e->position.snapshot_id, engine->checkpoint.folder);
 }
@@ -265,8 +265,9 @@ static enum cv_code fail_behind(struct cv_engine *engine, const struct evidence 
                                 struct cv_error *err)
 {
     return fail_contradiction(
-        err, "table %s has batch %lld of query %s (snapshot %lld), but checkpoint %s ends at batch "
-             "%lld: was it restored from a backup?",
+        err,
+        "table %s has batch %lld of query %s (snapshot %lld), but checkpoint %s ends at batch "
+        "%lld: was it restored from a backup?",
         engine->job->sink.table, (long long)e->position.epoch, engine->checkpoint.query_id,
         (long long)e->position.snapshot_id, engine->checkpoint.folder,
         (long long)engine->checkpoint.newest_offsets);
@@ -283,8 +284,9 @@ static enum cv_code fail_ahead(struct cv_engine *engine, const struct evidence *
     else
         (void)snprintf(table_says, sizeof table_says, "has no batch of it");
     return fail_contradiction(
-        err, "checkpoint %s has committed batch %lld of query %s, but table %s %s: was the table "
-             "rolled back, or its history expired?",
+        err,
+        "checkpoint %s has committed batch %lld of query %s, but table %s %s: was the table "
+        "rolled back, or its history expired?",
         engine->checkpoint.folder, (long long)newest_with_snapshot(engine),
         engine->checkpoint.query_id, engine->job->sink.table, table_says);
 }
@@ -413,8 +415,8 @@ static size_t current_fingerprints(struct cv_engine *engine, struct cv_fingerpri
 
 static enum cv_code check_topics(struct cv_engine *engine, struct cv_error *err)
 {
-    CV_CLEANUP(cv_freep) struct cv_fingerprint *current =
-        cv_alloc(engine->memo.fingerprint_count * sizeof *current);
+    CV_CLEANUP(cv_freep)
+    struct cv_fingerprint *current = cv_alloc(engine->memo.fingerprint_count * sizeof *current);
     size_t count = current_fingerprints(engine, current);
     size_t first = 0;
 
@@ -433,8 +435,7 @@ static enum cv_code check_topics(struct cv_engine *engine, struct cv_error *err)
     return CV_OK;
 }
 
-static enum cv_code decide(struct cv_engine *engine, const struct evidence *e,
-                           struct cv_error *err)
+static enum cv_code decide(struct cv_engine *engine, const struct evidence *e, struct cv_error *err)
 {
     switch (engine->config->resume) {
     case CV_RESUME_START:

@@ -24,8 +24,9 @@ struct cv_trigger {
 enum cv_code cv_trigger_parse(const char *text, struct cv_trigger *ret_trigger,
                               struct cv_error *err);
 
-/* The start of the trigger after the one that started at `start_us` (wall clock) when it is `now_us`:
- * the next multiple of the interval since the epoch, or now when the batch took longer. */
+/* The start of the trigger after the one that started at `start_us` (wall clock) when it is
+ * `now_us`: the next multiple of the interval since the epoch, or now when the batch took longer.
+ */
 int64_t cv_trigger_next(const struct cv_trigger *trigger, int64_t start_us, int64_t now_us);
 
 /* What an interval under one minute costs, for the one warning; "" when it costs nothing. */

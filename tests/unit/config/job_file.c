@@ -62,9 +62,8 @@ static void overrides_win(void **state)
 {
     struct cv_job_file file;
 
-    CV_ASSERT_OK(parse("job: a\nsink:\n  Trigger: 1 minute\ncatalogs:\n  lake:\n    uri: x\n",
-                       &file),
-                 &err);
+    CV_ASSERT_OK(
+        parse("job: a\nsink:\n  Trigger: 1 minute\ncatalogs:\n  lake:\n    uri: x\n", &file), &err);
     CV_ASSERT_OK(cv_job_file_override(&file, "sink.trigger=5 seconds", &err), &err);
     CV_ASSERT_OK(cv_job_file_override(&file, "catalogs.lake.uri=sqlite:y=z.db", &err), &err);
     CV_ASSERT_OK(cv_job_file_override(&file, "job=b", &err), &err);
@@ -83,8 +82,8 @@ static void mistakes_name_the_line(void **state)
     struct cv_job_file file;
 
     CV_ASSERT_FAILS(parse("source: [1, 2]\n", &file), CV_CONFIG, "line 1", &err);
-    CV_ASSERT_FAILS(parse("source:\n  a: 1\n  A: 2\n", &file), CV_CONFIG, "set twice (lines 2 and 3)",
-                    &err);
+    CV_ASSERT_FAILS(parse("source:\n  a: 1\n  A: 2\n", &file), CV_CONFIG,
+                    "set twice (lines 2 and 3)", &err);
     CV_ASSERT_FAILS(parse("source:\n  - a\n b: {\n", &file), CV_CONFIG, "not YAML", &err);
     CV_ASSERT_FAILS(parse("", &file), CV_CONFIG, "no sections", &err);
     CV_ASSERT_FAILS(parse("just text", &file), CV_CONFIG, "no sections", &err);
@@ -107,10 +106,8 @@ static void paths_start_at_the_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_become_entries),
-        cmocka_unit_test(environment_is_filled_in),
-        cmocka_unit_test(overrides_win),
-        cmocka_unit_test(mistakes_name_the_line),
+        cmocka_unit_test(sections_become_entries), cmocka_unit_test(environment_is_filled_in),
+        cmocka_unit_test(overrides_win),           cmocka_unit_test(mistakes_name_the_line),
         cmocka_unit_test(paths_start_at_the_file),
     };
 

@@ -80,8 +80,8 @@ static void sizes_have_units(void **state)
     static const struct {
         const char *text;
         int64_t bytes;
-    } cases[] = {{"0", 0},          {"65536", 65536}, {"64k", 65536},     {"64 KiB", 65536},
-                 {"1g", 1 << 30},   {"2MB", 2 << 20}, {" 7 mib ", 7 << 20}};
+    } cases[] = {{"0", 0},        {"65536", 65536}, {"64k", 65536},      {"64 KiB", 65536},
+                 {"1g", 1 << 30}, {"2MB", 2 << 20}, {" 7 mib ", 7 << 20}};
     int64_t bytes;
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(cases); i++) {

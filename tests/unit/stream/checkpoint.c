@@ -48,9 +48,9 @@ static bool file_exists(const char *name)
 
 static void bytes_are_sparks(void **state)
 {
-    static const uint8_t initial[] = {
-        0x00, 0x76, 0x31, 0x0a, 0x7b, 0x22, 0x6f, 0x72, 0x64, 0x65, 0x72, 0x73, 0x22, 0x3a, 0x7b,
-        0x22, 0x30, 0x22, 0x3a, 0x31, 0x30, 0x2c, 0x22, 0x31, 0x22, 0x3a, 0x30, 0x7d, 0x7d};
+    static const uint8_t initial[] = {0x00, 0x76, 0x31, 0x0a, 0x7b, 0x22, 0x6f, 0x72, 0x64, 0x65,
+                                      0x72, 0x73, 0x22, 0x3a, 0x7b, 0x22, 0x30, 0x22, 0x3a, 0x31,
+                                      0x30, 0x2c, 0x22, 0x31, 0x22, 0x3a, 0x30, 0x7d, 0x7d};
     static const char offsets[] =
         "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":1744887126959,\"conf\":{}}\n"
         "{\"orders\":{\"0\":10,\"1\":0}}";
@@ -139,8 +139,7 @@ static void a_batch_is_never_overwritten(void **state)
     CV_ASSERT_FAILS(cv_checkpoint_write_offsets(&checkpoint, 3, &entry, &err), CV_EXISTS,
                     "offsets/3", &err);
     CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, 3, &err), &err);
-    CV_ASSERT_FAILS(cv_checkpoint_write_commit(&checkpoint, 3, &err), CV_EXISTS, "commits/3",
-                    &err);
+    CV_ASSERT_FAILS(cv_checkpoint_write_commit(&checkpoint, 3, &err), CV_EXISTS, "commits/3", &err);
     cv_offset_log_entry_release(&entry);
     cv_checkpoint_release(&checkpoint);
 }
@@ -217,12 +216,17 @@ static void hadoops_stale_checksums_go(void **state)
 
 static void the_memo_comes_back(void **state)
 {
-    struct cv_fingerprint prints[] = {{"t", 0, 9, 1700000000000, 4000000000u},
-                                      {"t", 1, 4, -1, 7}};
+    struct cv_fingerprint prints[] = {{"t", 0, 9, 1700000000000, 4000000000u}, {"t", 1, 4, -1, 7}};
     int64_t ends[] = {10, 7};
-    struct cv_memo memo = {.job = "orders", .table = "lake.shop.orders", .table_uuid = "u",
-                           .cluster_id = "c", .snapshot_id = INT64_MAX, .snapshot_epoch = 12,
-                           .fingerprints = prints, .ends = ends, .fingerprint_count = 2};
+    struct cv_memo memo = {.job = "orders",
+                           .table = "lake.shop.orders",
+                           .table_uuid = "u",
+                           .cluster_id = "c",
+                           .snapshot_id = INT64_MAX,
+                           .snapshot_epoch = 12,
+                           .fingerprints = prints,
+                           .ends = ends,
+                           .fingerprint_count = 2};
     struct cv_memo back;
     struct cv_checkpoint checkpoint;
     bool damaged;

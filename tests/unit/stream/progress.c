@@ -11,14 +11,24 @@ static void fill(struct cv_progress *p, struct cv_offsets *start, struct cv_offs
     cv_offsets_set(start, "orders", 0, 20);
     cv_offsets_set(end, "orders", 0, 120);
     cv_offsets_set(latest, "orders", 0, 130);
-    *p = (struct cv_progress){.query_id = "q", .run_id = "r", .name = "orders",
+    *p = (struct cv_progress){.query_id = "q",
+                              .run_id = "r",
+                              .name = "orders",
                               .timestamp_ms = 1767225600000,
-                              .previous_timestamp_ms = 1767225600000 - 60000, .batch_id = 7,
-                              .ran = true, .input_rows = 100, .output_rows = 100,
-                              .start = start, .end = end, .latest = latest,
+                              .previous_timestamp_ms = 1767225600000 - 60000,
+                              .batch_id = 7,
+                              .ran = true,
+                              .input_rows = 100,
+                              .output_rows = 100,
+                              .start = start,
+                              .end = end,
+                              .latest = latest,
                               .source_description = "KafkaV2[Subscribe[orders]]",
-                              .sink_description = "cat.db.t", .snapshot_id = 5, .files = 1,
-                              .file_bytes = 3174, .commit_attempts = 1};
+                              .sink_description = "cat.db.t",
+                              .snapshot_id = 5,
+                              .files = 1,
+                              .file_bytes = 3174,
+                              .commit_attempts = 1};
     p->stage_us[CV_STAGE_LATEST_OFFSET] = 15000;
     p->stage_us[CV_STAGE_GET_BATCH] = -1;
     p->stage_us[CV_STAGE_QUERY_PLANNING] = -1;
