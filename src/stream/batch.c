@@ -259,16 +259,30 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
     return CV_OK;
 }
 
-static void count_outcome(struct cv_engine *engine, const struct cv_decode_counters *before,
+/* Counters of source and workers run on from batch to batch. */
+struct counters {
+    struct cv_fetch_counters fetched;
+    struct cv_decode_counters decoded;
+};
+
+static struct counters read_counters(const struct cv_engine *engine)
+{
+    struct counters counters = {.decoded = sum_counters(engine)};
+
+    cv_source_counters(engine->source, &counters.fetched);
+    return counters;
+}
+
+static void count_outcome(struct cv_engine *engine, const struct counters *start,
                           const struct cv_data_file *files, size_t count,
                           struct cv_batch_outcome *outcome)
 {
-    struct cv_decode_counters after = sum_counters(engine);
-    struct cv_fetch_counters fetched;
+    const struct cv_decode_counters *before = &start->decoded;
+    struct counters end = read_counters(engine);
+    struct cv_decode_counters after = end.decoded;
 
-    cv_source_counters(engine->source, &fetched);
-    outcome->input_rows = fetched.records;
-    outcome->lost_records = fetched.lost_records;
+    outcome->input_rows = end.fetched.records - start->fetched.records;
+    outcome->lost_records = end.fetched.lost_records - start->fetched.lost_records;
     outcome->decoded.rows = after.rows - before->rows;
     outcome->decoded.bad = after.bad - before->bad;
     outcome->decoded.dropped = after.dropped - before->dropped;
@@ -286,7 +300,7 @@ enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offse
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(run_release) struct batch_run run = {.engine = engine};
-    struct cv_decode_counters before = sum_counters(engine);
+    struct counters before = read_counters(engine);
     struct cv_batch_outcome outcome = {.snapshot_id = -1};
     struct cv_data_writer_counters counters;
     struct cv_data_file *files;
