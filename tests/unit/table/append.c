@@ -233,7 +233,6 @@ static void metadata_may_be_packed_and_lie_elsewhere(void **state)
 
 static void an_unknown_metadata_codec_is_refused(void **state)
 {
-    static const char *const properties[] = {"write.metadata.compression-codec=brotli"};
     struct cv_schema schema;
     struct cv_properties p = {0};
     struct cv_partition_spec spec = {0};
@@ -244,7 +243,6 @@ static void an_unknown_metadata_codec_is_refused(void **state)
     CV_ASSERT_FAILS(cv_table_create(f.catalog, "lake.shop.orders", &schema, &spec, &p, NULL,
                                     &f.table, &err),
                     CV_CONFIG, "brotli", &err);
-    (void)properties;
     cv_properties_release(&p);
 }
 
