@@ -136,7 +136,7 @@ static int shortest_digits(double value, bool single, char digits[20], int *ret_
     const char *exponent;
     int count = 0;
 
-    for (int most = 0; most <= 16; most++) {
+    for (int most = 1; most <= 16; most++) { /* never one digit alone, as Java has it */
         (void)snprintf(text, sizeof text, "%.*e", most, value);
         if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
             break;
