@@ -45,7 +45,10 @@ static void on_log(const rd_kafka_t *client, int level, const char *facility, co
 
 void cv_source_poll(struct cv_source *source)
 {
-    (void)rd_kafka_poll(source->client, 0);
+    if (source->client)
+        (void)rd_kafka_poll(source->client, 0);
+    if (source->planner)
+        (void)rd_kafka_poll(source->planner, 0);
 }
 
 bool cv_kafka_is_transient(rd_kafka_resp_err_t error)
@@ -136,14 +139,15 @@ static enum cv_code set_number(rd_kafka_conf_t *conf, const char *name, uint64_t
     return set(conf, name, text, err);
 }
 
-/* Half of the share for the client's queue, a sixteenth for one answer; the rest is for what was
- * taken from the queue. The client counts payload only, hence the second bound by records. */
+/* A quarter of the share for the client's queue, a part of that for one answer; a drained queue has
+ * as much again in chunks, and the rest is for chunks that workers have. The client counts payload
+ * only, hence the second bound by records. */
 static enum cv_code set_memory(struct cv_source *source, rd_kafka_conf_t *conf,
                                const struct cv_properties *given, struct cv_error *err)
 {
     size_t memory = CV_MAX(source->memory_bytes, (size_t)4 << 20);
-    size_t queued = memory / 2;
-    size_t answer = CV_MIN(CV_MAX(memory / 16, (size_t)256 << 10), (size_t)16 << 20);
+    size_t queued = memory / 4;
+    size_t answer = CV_MIN(CV_MAX(memory / 32, (size_t)256 << 10), (size_t)16 << 20);
 
     source->queued_records_max = queued / QUEUED_RECORD_BYTES;
     source->queued_bytes_max = queued & ~(size_t)1023;
@@ -178,9 +182,10 @@ static enum cv_code set_own(struct cv_source *source, rd_kafka_conf_t *conf,
         /* Of producers, but the client wants fetch.max.bytes to be no smaller. */
         {"message.max.bytes", "1000"},
     };
-    /* A long poll delays the first fetch of another partition, so it is short. */
+    /* A long poll delays the first fetch of a further partition, so it is short; shorter still, an
+     * idle job would keep the broker busy (12 % of a core at 10 ms, 4 % at 50 ms). */
     static const struct setting defaults[] = {
-        {"fetch.wait.max.ms", "10"},
+        {"fetch.wait.max.ms", "50"},
         {"reconnect.backoff.max.ms", "1000"},
     };
     char id[256];
@@ -231,7 +236,8 @@ static enum cv_code fill_conf(struct cv_source *source, rd_kafka_conf_t *conf, s
     return CV_OK;
 }
 
-enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err)
+static enum cv_code new_client(struct cv_source *source, rd_kafka_t **ret_client,
+                               struct cv_error *err)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     enum cv_code code = fill_conf(source, conf, err);
@@ -241,11 +247,18 @@ enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err)
         rd_kafka_conf_destroy(conf);
         return code;
     }
-    source->client = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof reason);
-    if (!source->client) {
+    *ret_client = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof reason);
+    if (!*ret_client) {
         rd_kafka_conf_destroy(conf);
         return cv_fail(err, CV_CONFIG, "source: Kafka client: %s", reason);
     }
+    return CV_OK;
+}
+
+enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err)
+{
+    CV_DO(new_client(source, &source->planner, err));
+    CV_DO(new_client(source, &source->client, err));
     source->queue = rd_kafka_queue_new(source->client);
     return CV_OK;
 }
@@ -257,6 +270,8 @@ static void free_topic(struct cv_fetch_topic *topic)
     free(topic->partitions);
     if (topic->handle)
         rd_kafka_topic_destroy(topic->handle);
+    if (topic->planned)
+        rd_kafka_topic_destroy(topic->planned);
     free(topic->name);
     free(topic);
 }
@@ -273,6 +288,8 @@ void cv_source_disconnect(struct cv_source *source)
     cv_map_release(&source->topics);
     if (source->client)
         rd_kafka_destroy(source->client);
+    if (source->planner)
+        rd_kafka_destroy(source->planner);
 }
 
 struct cv_fetch_topic *cv_source_topic(struct cv_source *source, const char *name)
@@ -289,6 +306,7 @@ struct cv_fetch_topic *cv_source_topic(struct cv_source *source, const char *nam
     topic->handle = rd_kafka_topic_new(source->client, name, conf);
     if (!topic->handle)
         rd_kafka_topic_conf_destroy(conf);
+    topic->planned = rd_kafka_topic_new(source->planner, name, NULL);
     (void)cv_map_set(&source->topics, name, strlen(name), topic);
     return topic;
 }

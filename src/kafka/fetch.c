@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WAIT_SLICE_MS 20   /* between looks at the cancellation and at positions */
+#define WAIT_SLICE_MS 20                   /* between looks at the cancellation and at positions */
+#define WAKE_US       (250 * CV_US_PER_MS) /* without progress */
 #define GATHER_US     2000 /* a chunk that is not full waits so long for more records */
 
 static void append_list(struct cv_fetch_chunk ***tail, struct cv_fetch_chunk *chunk)
@@ -384,6 +385,7 @@ static enum cv_code wait_for_chunk(struct cv_source *source, bool (*cancelled)(v
 {
     struct cv_fetch *f = &source->fetch;
     int64_t deadline = cv_source_deadline(source);
+    int64_t wake = cv_monotonic_us() + WAKE_US;
     int64_t gather = 0;
 
     while (!f->ready && f->open_count > 0) {
@@ -394,6 +396,10 @@ static enum cv_code wait_for_chunk(struct cv_source *source, bool (*cancelled)(v
         } else if (!f->current) {
             look_at_positions(source);
             cv_source_poll(source);
+            if (cv_monotonic_us() >= wake) {
+                cv_fetch_wake(source);
+                wake = cv_monotonic_us() + WAKE_US;
+            }
         }
         if ((cancelled && cancelled(context)) || cv_source_is_cancelled(source))
             return cv_fail(err, CV_CANCELLED, "fetching: cancelled");

@@ -52,7 +52,7 @@ static enum cv_code request_metadata(struct cv_source *source, struct cv_fetch_t
     rd_kafka_resp_err_t error;
 
     for (;;) {
-        error = rd_kafka_metadata(source->client, topic ? 0 : 1, topic ? topic->handle : NULL,
+        error = rd_kafka_metadata(source->planner, topic ? 0 : 1, topic ? topic->planned : NULL,
                                   ret_metadata, CV_SOURCE_REQUEST_MS);
         if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
             forget_errors(source);
@@ -85,7 +85,7 @@ static enum cv_code list_named(struct cv_source *source, const char *name, int64
     struct cv_fetch_topic *topic = cv_source_topic(source, name);
     rd_kafka_resp_err_t error;
 
-    if (!topic->handle)
+    if (!topic->handle || !topic->planned)
         return cv_fail(err, CV_CONFIG, "\"%.249s\" is not a topic name", name);
     for (;;) {
         CV_CLEANUP(free_metadata) metadata_t *metadata = NULL;
@@ -156,7 +156,7 @@ static rd_kafka_resp_err_t request_offsets(struct cv_source *source,
         entry->offset = item->offset;
         entry->err = RD_KAFKA_RESP_ERR__IN_PROGRESS;
     }
-    error = rd_kafka_offsets_for_times(source->client, list, CV_SOURCE_REQUEST_MS);
+    error = rd_kafka_offsets_for_times(source->planner, list, CV_SOURCE_REQUEST_MS);
     for (int i = 0; i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *entry = &list->elems[i];
 

@@ -9,10 +9,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static enum cv_code open_source(struct cv_source *source, const struct cv_source_config *config,
-                                struct cv_error *err)
+/* A pause between attempts that a cancellation ends. */
+static enum cv_code pause_retry(struct cv_source *source, struct cv_error *err)
+{
+    int64_t until = cv_monotonic_us() + source->options.fetch_offset_retry_us;
+
+    while (cv_monotonic_us() < until) {
+        if (cv_source_is_cancelled(source))
+            return cv_fail(err, CV_CANCELLED, "listing of partitions: cancelled");
+        cv_sleep_ms(CV_MIN(50, (until - cv_monotonic_us()) / 1000 + 1));
+    }
+    return CV_OK;
+}
+
+/* The first answer of a broker; a topic that is missing may be about to be made. */
+static enum cv_code list_first(struct cv_source *source, struct cv_error *err)
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets partitions = {0};
+    int64_t deadline = cv_monotonic_us() + CV_SOURCE_OPEN_US;
+    struct cv_error attempt_err = CV_ERROR_INIT;
+
+    for (int64_t attempt = 1;; attempt++) {
+        enum cv_code code = cv_source_list(source, deadline, &partitions, &attempt_err);
+
+        if (code == CV_OK)
+            return CV_OK;
+        if (code != CV_NOT_FOUND || attempt >= source->options.fetch_offset_attempts) {
+            if (err)
+                *err = attempt_err;
+            return code;
+        }
+        CV_DO(pause_retry(source, err));
+    }
+}
+
+static enum cv_code open_source(struct cv_source *source, struct cv_error *err)
+{
     const struct cv_properties *kafka = &source->options.kafka;
     size_t length;
     char *id;
@@ -24,11 +56,11 @@ static enum cv_code open_source(struct cv_source *source, const struct cv_source
     source->description = cv_alloc(length);
     (void)snprintf(source->description, length, "KafkaV2[%s]", source->subscription.description);
     CV_DO(cv_source_connect(source, err));
-    CV_DO(cv_source_list(source, cv_monotonic_us() + CV_SOURCE_OPEN_US, &partitions, err));
-    id = rd_kafka_clusterid(source->client, CV_SOURCE_REQUEST_MS);
+    CV_DO(list_first(source, err));
+    id = rd_kafka_clusterid(source->planner, CV_SOURCE_REQUEST_MS);
     source->cluster_id = cv_strdup(id ? id : "");
     if (id)
-        rd_kafka_mem_free(source->client, id);
+        rd_kafka_mem_free(source->planner, id);
     return CV_OK;
 }
 
@@ -47,7 +79,7 @@ enum cv_code cv_source_open(const struct cv_source_config *config, struct cv_sou
     source->memory_bytes = config->memory_bytes;
     source->pool = cv_chunk_pool_new();
     cv_fetch_init(&source->fetch);
-    code = open_source(source, config, err);
+    code = open_source(source, err);
     if (code != CV_OK) {
         cv_source_free(source);
         return code;
@@ -86,19 +118,6 @@ const char *cv_source_cluster_id(const struct cv_source *source)
 void cv_source_counters(const struct cv_source *source, struct cv_fetch_counters *ret_counters)
 {
     *ret_counters = source->counters;
-}
-
-/* A pause between attempts that a cancellation ends. */
-static enum cv_code pause_retry(struct cv_source *source, struct cv_error *err)
-{
-    int64_t until = cv_monotonic_us() + source->options.fetch_offset_retry_us;
-
-    while (cv_monotonic_us() < until) {
-        if (cv_source_is_cancelled(source))
-            return cv_fail(err, CV_CANCELLED, "listing of partitions: cancelled");
-        cv_sleep_ms(CV_MIN(50, (until - cv_monotonic_us()) / 1000 + 1));
-    }
-    return CV_OK;
 }
 
 /* True if the listing lacks a partition that the query knows and still subscribes to. */

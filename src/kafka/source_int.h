@@ -24,7 +24,8 @@ struct cv_fetch_partition;
 /* A topic that the client knows; lives as long as the source. */
 struct cv_fetch_topic {
     char *name;
-    rd_kafka_topic_t *handle;
+    rd_kafka_topic_t *handle;               /* of the client; NULL for a name that cannot be one */
+    rd_kafka_topic_t *planned;              /* of the planner */
     struct cv_fetch_partition **partitions; /* by id; NULL = not read yet */
     size_t partition_capacity;
 };
@@ -71,6 +72,15 @@ struct cv_fetch {
     const rd_kafka_topic_t *recent_handle;
 };
 
+/* Commits to the group for monitoring. */
+struct cv_lag {
+    char *group;
+    rd_kafka_topic_partition_list_t *sent;    /* under way */
+    rd_kafka_topic_partition_list_t *waiting; /* newer ones, sent after the answer */
+    rd_kafka_queue_t *answers;                /* NULL = nothing under way */
+    int64_t deadline_us;
+};
+
 struct cv_source {
     struct cv_source_options options;
     struct cv_subscription subscription;
@@ -82,7 +92,9 @@ struct cv_source {
     char *bootstrap;
     char *description;
     char *cluster_id;
-    rd_kafka_t *client;
+    rd_kafka_t *client;  /* fetches, and nothing else */
+    rd_kafka_t *planner; /* everything else: a broker answers one connection in order, so a question
+                          * would wait for the long poll before it */
     rd_kafka_queue_t *queue; /* of fetched records */
     struct cv_map topics;    /* name → struct cv_fetch_topic */
     struct cv_chunk_pool *pool;
@@ -94,7 +106,7 @@ struct cv_source {
     struct cv_fetch_counters counters;
     struct cv_fingerprint *fingerprints;
     size_t fingerprint_capacity;
-    rd_kafka_queue_t *lag_queue;           /* answers to offset commits; NULL = none under way */
+    struct cv_lag lag;
     char what[CV_SOURCE_TEXT_BYTES];       /* which fingerprint differs */
     char last_error[CV_SOURCE_TEXT_BYTES]; /* what the client said last */
     rd_kafka_resp_err_t last_error_code;

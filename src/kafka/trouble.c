@@ -144,8 +144,7 @@ static enum cv_code attend(struct cv_source *source, struct cv_fetch_partition *
 {
     if (p->out_of_range) {
         p->out_of_range = false;
-        CV_TRY(settle_out_of_range(source, p, err), err, "%s[%" PRId32 "]", p->name.topic,
-               p->name.partition);
+        CV_DO(settle_out_of_range(source, p, err));
     }
     if (p->overflow) {
         p->overflow = false;
