@@ -209,6 +209,8 @@ bool cv_batch_builder_overflow(const struct cv_batch_builder *builder)
 
 /* Offsets exist even for a column without rows, as Arrow wants them. */
 static const int32_t no_offsets[1] = {0};
+/* And data, so that readers may add an offset of 0 to it. */
+static const uint8_t no_data[16];
 
 static void fill_view(struct cv_builder *builder, struct cv_column *view)
 {
@@ -218,7 +220,7 @@ static void fill_view(struct cv_builder *builder, struct cv_column *view)
         .null_count = builder->null_count,
         .validity = builder->null_count ? builder->validity : NULL,
         .offsets = builder->offsets ? builder->offsets : no_offsets,
-        .data = builder->data,
+        .data = builder->data ? builder->data : no_data,
         .children = builder->child_views,
         .child_count = builder->child_count,
     };
