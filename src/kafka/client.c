@@ -332,6 +332,7 @@ struct cv_fetch_partition *cv_source_partition(struct cv_source *source, const c
         partition = cv_alloc(sizeof *partition);
         partition->name = (struct cv_topic_partition){topic->name, id};
         partition->topic = topic;
+        partition->fingerprint.offset = -1;
         topic->partitions[id] = partition;
     }
     return partition;

@@ -211,9 +211,24 @@ void cv_fetch_init(struct cv_fetch *fetch)
     fetch->held_tail = &fetch->held;
 }
 
+/* The client asks for a partition that it does not know only after a second, unless told. */
+static void introduce(struct cv_source *source, struct cv_fetch_topic *topic, int32_t id)
+{
+    const struct rd_kafka_metadata *metadata;
+
+    if (id < topic->partitions_known ||
+        rd_kafka_metadata(source->client, 0, topic->handle, &metadata, CV_SOURCE_REQUEST_MS) !=
+            RD_KAFKA_RESP_ERR_NO_ERROR)
+        return;
+    if (metadata->topic_cnt == 1)
+        topic->partitions_known = metadata->topics[0].partition_cnt;
+    rd_kafka_metadata_destroy(metadata);
+}
+
 enum cv_code cv_fetch_start(struct cv_source *source, struct cv_fetch_partition *p, int64_t offset,
                             rd_kafka_queue_t *queue, struct cv_error *err)
 {
+    introduce(source, p->topic, p->name.partition);
     if (rd_kafka_consume_start_queue(p->topic->handle, p->name.partition, offset, queue) != 0) {
         char what[320];
 
@@ -259,29 +274,60 @@ static enum cv_code open_range(struct cv_source *source, struct cv_fetch_partiti
     return CV_OK;
 }
 
+static struct cv_fetch_partition *partition_of(const struct cv_record *record)
+{
+    /* The name is the first member of the partition. */
+    return (struct cv_fetch_partition *)(uintptr_t)record->source;
+}
+
+/* True if none of the records is wanted now and all stay good. */
+static bool stays_held(const struct cv_fetch_chunk *chunk)
+{
+    for (size_t i = 0; i < chunk->chunk.count; i++) {
+        const struct cv_record *record = &chunk->records[i];
+        const struct cv_fetch_partition *p = partition_of(record);
+
+        if (p->drop_held || !p->valid || (p->open && record->offset < p->end))
+            return false;
+    }
+    return true;
+}
+
+static void replay_chunk(struct cv_source *source, const struct cv_fetch_chunk *chunk)
+{
+    struct cv_fetch *f = &source->fetch;
+
+    for (size_t i = 0; i < chunk->chunk.count; i++) {
+        const struct cv_record *record = &chunk->records[i];
+        struct cv_fetch_partition *p = partition_of(record);
+        bool now = p->open && record->offset < p->end;
+        struct cv_record *copy;
+
+        if (p->drop_held || !p->valid)
+            continue;
+        copy = route(source, p, record);
+        cv_chunk_copy_headers(now ? f->current : cv_fetch_last_held(f), copy, record);
+    }
+}
+
 /* Hands the records held over to the ranges that are open now. */
 static void replay_held(struct cv_source *source)
 {
     struct cv_fetch *f = &source->fetch;
-    struct cv_fetch_chunk *old = take_list(&f->held, &f->held_tail);
+    struct cv_fetch_chunk *chunk = take_list(&f->held, &f->held_tail);
+    struct cv_fetch_chunk *next;
 
     f->held_bytes = 0;
-    for (struct cv_fetch_chunk *chunk = old; chunk; chunk = chunk->next) {
-        for (size_t i = 0; i < chunk->chunk.count; i++) {
-            const struct cv_record *record = &chunk->records[i];
-            struct cv_fetch_partition *p =
-                cv_source_partition(source, record->source->topic, record->source->partition);
-            struct cv_record *copy;
-            bool now;
-
-            if (p->drop_held || !p->valid)
-                continue;
-            now = p->open && record->offset < p->end;
-            copy = route(source, p, record);
-            cv_chunk_copy_headers(now ? f->current : cv_fetch_last_held(f), copy, record);
+    for (; chunk; chunk = next) {
+        next = chunk->next;
+        if (stays_held(chunk)) {
+            f->held_bytes += chunk->chunk.bytes + chunk->chunk.count * sizeof *chunk->records;
+            append_list(&f->held_tail, chunk);
+        } else {
+            replay_chunk(source, chunk);
+            chunk->chunk.release(&chunk->chunk);
         }
     }
-    release_list(old);
     for (size_t i = 0; i < f->range_count; i++) {
         f->ranges[i]->drop_held = false;
         pass_to(source, f->ranges[i], f->ranges[i]->handed);
@@ -366,6 +412,12 @@ static enum cv_code drain(struct cv_source *source, int timeout_ms, struct cv_er
         f->drained_bytes >= source->queued_bytes_max)
         cv_fetch_wake(source);
     return f->attention ? cv_fetch_attend(source, err) : CV_OK;
+}
+
+enum cv_code cv_fetch_look(struct cv_source *source, struct cv_error *err)
+{
+    /* What is held over already shows that there is something to read. */
+    return source->fetch.held ? CV_OK : drain(source, 0, err);
 }
 
 static struct cv_fetch_chunk *pop_ready(struct cv_fetch *f)

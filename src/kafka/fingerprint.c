@@ -215,3 +215,41 @@ enum cv_code cv_source_verify_fingerprints(struct cv_source *source,
     *ret_what = same ? "" : source->what;
     return CV_OK;
 }
+
+static enum cv_code check_suspect(struct cv_source *source, struct cv_fetch_partition *p,
+                                  struct cv_offsets *recreated, struct cv_error *err)
+{
+    struct cv_fingerprint print = p->fingerprint;
+    const char *what;
+    bool same = true;
+
+    if (!p->suspect)
+        return CV_OK;
+    if (print.offset >= 0)
+        CV_DO(cv_source_verify_fingerprints(source, &print, 1, &same, &what, err));
+    p->suspect = false;
+    if (!same) {
+        p->fingerprint.offset = -1;
+        cv_offsets_set(recreated, p->name.topic, p->name.partition, 0);
+    }
+    return CV_OK;
+}
+
+enum cv_code cv_source_find_recreated(struct cv_source *source, struct cv_offsets *ret_recreated,
+                                      struct cv_error *err)
+{
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets recreated = {0};
+    const struct cv_map_slot *slot;
+    size_t position = 0;
+
+    while ((slot = cv_map_next(&source->topics, &position))) {
+        struct cv_fetch_topic *topic = slot->value;
+
+        for (size_t i = 0; i < topic->partition_capacity; i++) {
+            if (topic->partitions[i])
+                CV_DO(check_suspect(source, topic->partitions[i], &recreated, err));
+        }
+    }
+    cv_offsets_copy(ret_recreated, &recreated);
+    return CV_OK;
+}

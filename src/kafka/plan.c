@@ -130,8 +130,8 @@ static enum cv_code resolve_new(const struct cv_plan_policy *policy, const struc
     return CV_OK;
 }
 
-/* The partition ends before what was read: its topic was made anew. What the new one holds has not
- * been read, so it is read from its beginning. */
+/* The topic was made anew: the partition ends before what was read, or holds other records. What
+ * the new one holds has not been read, so it is read from its beginning. */
 static enum cv_code resolve_shrunk(const struct cv_plan_policy *policy,
                                    const struct cv_offset *item, const struct cv_offset *from,
                                    const struct cv_offsets *earliest, struct cv_offsets *ret_start,
@@ -139,10 +139,18 @@ static enum cv_code resolve_shrunk(const struct cv_plan_policy *policy,
 {
     const struct cv_offset *first = cv_offsets_find(earliest, item->topic, item->partition);
 
-    CV_DO(lose(policy, err,
-               "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED: %s[%" PRId32 "] was read up to %" PRId64
-               " but ends at %" PRId64 " now; the topic was probably deleted and created again",
-               item->topic, item->partition, from->offset, item->offset));
+    if (item->offset < from->offset)
+        CV_DO(lose(policy, err,
+                   "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED: %s[%" PRId32
+                   "] was read up to %" PRId64 " but ends at %" PRId64
+                   " now; the topic was probably deleted and created again",
+                   item->topic, item->partition, from->offset, item->offset));
+    else
+        CV_DO(lose(policy, err,
+                   "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED: the last record of %s[%" PRId32
+                   "] read before %" PRId64 " is another one now; the topic was deleted and "
+                   "created again",
+                   item->topic, item->partition, from->offset));
     cv_offsets_set(ret_start, item->topic, item->partition,
                    first ? CV_MIN(first->offset, item->offset) : item->offset);
     return CV_OK;
@@ -174,6 +182,11 @@ static enum cv_code check_deleted(const struct cv_plan_policy *policy,
                 count > 5 ? ", …" : "");
 }
 
+static bool is_recreated(const struct cv_plan_policy *policy, const struct cv_offset *item)
+{
+    return policy->recreated && cv_offsets_find(policy->recreated, item->topic, item->partition);
+}
+
 enum cv_code cv_plan_resolve_start(const struct cv_plan_policy *policy,
                                    const struct cv_offsets *start, const struct cv_offsets *latest,
                                    const struct cv_offsets *earliest, struct cv_offsets *ret_start,
@@ -189,7 +202,7 @@ enum cv_code cv_plan_resolve_start(const struct cv_plan_policy *policy,
 
         if (!from)
             CV_DO(resolve_new(policy, item, earliest, &effective, &lost, err));
-        else if (item->offset < from->offset)
+        else if (item->offset < from->offset || is_recreated(policy, item))
             CV_DO(resolve_shrunk(policy, item, from, earliest, &effective, err));
         else
             cv_offsets_set(&effective, item->topic, item->partition, from->offset);

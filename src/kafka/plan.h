@@ -25,15 +25,18 @@ bool cv_plan_is_delayed(struct cv_trigger_clock *clock, int64_t now_us, int64_t 
 const struct cv_offset *cv_plan_find_shrunk(const struct cv_offsets *start,
                                             const struct cv_offsets *latest);
 
-/* Applies failOnDataLoss to the differences between the known start, the listing and the earliest
- * offsets. `earliest` holds at least the partitions that `start` lacks and those whose latest is
- * below the start. Fills ret_start with the effective start of every listed partition. */
+/* How a loss is dealt with, and what is known beyond the offsets. */
 struct cv_plan_policy {
+    const struct cv_offsets *recreated; /* partitions of a new topic by that name; may be NULL */
     bool fail_on_data_loss;
     bool has_group_id;
     void (*warn)(void *context, const char *message);
     void *warn_context;
 };
+/* Applies failOnDataLoss to the differences between the known start, the listing and the earliest
+ * offsets. `earliest` holds at least the partitions that `start` lacks, those whose latest is below
+ * the start and the recreated ones. Fills ret_start with the effective start of every listed
+ * partition. */
 enum cv_code cv_plan_resolve_start(const struct cv_plan_policy *policy,
                                    const struct cv_offsets *start, const struct cv_offsets *latest,
                                    const struct cv_offsets *earliest, struct cv_offsets *ret_start,

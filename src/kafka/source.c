@@ -189,9 +189,10 @@ static enum cv_code list_latest(struct cv_source *source, const struct cv_offset
     }
 }
 
-static struct cv_plan_policy policy_of(struct cv_source *source)
+static struct cv_plan_policy policy_of(struct cv_source *source, const struct cv_offsets *recreated)
 {
     return (struct cv_plan_policy){
+        .recreated = recreated,
         .fail_on_data_loss = source->options.fail_on_data_loss,
         .has_group_id = cv_properties_get(&source->options.kafka, "group.id") != NULL,
         .warn = source->warn,
@@ -199,10 +200,11 @@ static struct cv_plan_policy policy_of(struct cv_source *source)
     };
 }
 
-/* Partitions whose start must be looked up: new ones, and those that end before their start. */
+/* Partitions whose start must be looked up: new ones, and those of a new topic by the old name. */
 static void find_unstarted(const struct cv_offsets *start, const struct cv_offsets *latest,
-                           struct cv_offsets *ret_unstarted)
+                           const struct cv_offsets *recreated, struct cv_offsets *ret_unstarted)
 {
+    cv_offsets_copy(ret_unstarted, recreated);
     for (size_t i = 0; i < latest->count; i++) {
         const struct cv_offset *item = &latest->items[i];
         const struct cv_offset *from = cv_offsets_find(start, item->topic, item->partition);
@@ -218,9 +220,11 @@ static enum cv_code resolve_start(struct cv_source *source, const struct cv_offs
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets unstarted = {0};
     CV_CLEANUP(cv_offsets_release) struct cv_offsets earliest = {0};
-    struct cv_plan_policy policy = policy_of(source);
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets recreated = {0};
+    struct cv_plan_policy policy = policy_of(source, &recreated);
 
-    find_unstarted(start, latest, &unstarted);
+    CV_DO(cv_source_find_recreated(source, &recreated, err));
+    find_unstarted(start, latest, &recreated, &unstarted);
     CV_DO(cv_source_list_offsets(source, &unstarted, CV_OFFSET_EARLIEST, cv_source_deadline(source),
                                  &earliest, err));
     return cv_plan_resolve_start(&policy, start, latest, &earliest, ret_start, ret_lost, err);
@@ -285,6 +289,7 @@ enum cv_code cv_source_plan(struct cv_source *source, const struct cv_offsets *s
     CV_CLEANUP(cv_plan_release) struct cv_plan plan = {0};
 
     cv_source_poll_lag(source);
+    CV_DO(cv_fetch_look(source, err));
     CV_DO(plan_batch(source, start, limit, bound, now_us, &plan, err));
     cv_plan_release(ret_plan);
     *ret_plan = plan;

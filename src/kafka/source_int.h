@@ -28,10 +28,11 @@ struct cv_fetch_topic {
     rd_kafka_topic_t *planned;              /* of the planner */
     struct cv_fetch_partition **partitions; /* by id; NULL = not read yet */
     size_t partition_capacity;
+    int partitions_known; /* to the client */
 };
 
 struct cv_fetch_partition {
-    struct cv_topic_partition name;
+    struct cv_topic_partition name; /* first: records point at it */
     struct cv_fetch_topic *topic;
     int64_t handed; /* records before were handed out or passed over: a range may start here */
     int64_t next;   /* records before were taken from the client; [handed, next) is held over */
@@ -41,11 +42,12 @@ struct cv_fetch_partition {
     bool open;      /* the range is not complete yet */
     bool drop_held;
     bool out_of_range; /* the broker refused the offset */
+    bool suspect;      /* between batches its topic went away or ended before `next` */
     bool overflow;     /* held over too much: to be stopped */
     size_t last_index; /* in the chunk numbered last_chunk */
     uint64_t last_chunk;
-    struct cv_fingerprint fingerprint;
-    bool has_fingerprint;
+    struct cv_fingerprint fingerprint; /* offset -1: none yet */
+    bool has_fingerprint;              /* of this batch */
 };
 
 /* The open batch. */
@@ -151,6 +153,12 @@ void cv_fetch_init(struct cv_fetch *fetch);
 enum cv_code cv_fetch_start(struct cv_source *source, struct cv_fetch_partition *partition,
                             int64_t offset, rd_kafka_queue_t *queue, struct cv_error *err);
 void cv_fetch_stop(struct cv_source *source, struct cv_fetch_partition *partition);
+/* Takes what came between batches, so that troubles are known before a batch is planned. */
+enum cv_code cv_fetch_look(struct cv_source *source, struct cv_error *err);
 void cv_fetch_release(struct cv_source *source);
+
+/* fingerprint.c: suspect partitions whose last record is not the one that was read. */
+enum cv_code cv_source_find_recreated(struct cv_source *source, struct cv_offsets *ret_recreated,
+                                      struct cv_error *err);
 
 #endif

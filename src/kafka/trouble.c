@@ -24,6 +24,13 @@ static bool is_final(rd_kafka_resp_err_t error)
     }
 }
 
+static bool is_gone(rd_kafka_resp_err_t error)
+{
+    return error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+           error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+           error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
 static void fail_at(struct cv_source *source, const struct cv_fetch_partition *p,
                     const rd_kafka_message_t *m)
 {
@@ -69,6 +76,7 @@ void cv_fetch_on_error(struct cv_source *source, struct cv_fetch_partition *p,
             p->valid = false;
         }
     } else {
+        p->suspect |= is_gone(m->err);
         source->last_error_code = m->err;
         (void)snprintf(source->last_error, sizeof source->last_error, "%.200s[%" PRId32 "]: %.250s",
                        p->name.topic, p->name.partition, rd_kafka_message_errstr(m));
@@ -122,7 +130,9 @@ static enum cv_code settle_out_of_range(struct cv_source *source, struct cv_fetc
 
     cv_fetch_stop(source, p);
     if (!p->open) {
-        p->valid = false; /* the batch that wants these offsets decides */
+        /* The next plan and the batch that wants these offsets decide. */
+        p->valid = false;
+        p->suspect = true;
         return CV_OK;
     }
     CV_DO(list_one(source, p, CV_OFFSET_EARLIEST, &earliest, err));

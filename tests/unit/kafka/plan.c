@@ -137,7 +137,7 @@ static void parse(const char *text, struct cv_offsets *offsets)
 
 static void check_loss(const struct loss_case *c, bool fail)
 {
-    struct cv_plan_policy policy = {fail, false, count_warning, NULL};
+    struct cv_plan_policy policy = {NULL, fail, false, count_warning, NULL};
     struct cv_offsets start = {0}, latest = {0}, earliest = {0}, want = {0}, got = {0};
     struct cv_error err = CV_ERROR_INIT;
     uint64_t lost = 0;
@@ -179,7 +179,7 @@ static void applies_the_data_loss_policy(void **state)
 
 static void names_the_group_id_class(void **state)
 {
-    struct cv_plan_policy policy = {true, true, NULL, NULL};
+    struct cv_plan_policy policy = {NULL, true, true, NULL, NULL};
     struct cv_offsets start = {0}, none = {0}, got = {0};
     struct cv_error err = CV_ERROR_INIT;
     uint64_t lost;
@@ -188,6 +188,31 @@ static void names_the_group_id_class(void **state)
     CV_ASSERT_FAILS(cv_plan_resolve_start(&policy, &start, &none, &none, &got, &lost, &err),
                     CV_DATA_LOSS, "PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT", &err);
     cv_offsets_release(&start);
+}
+
+/* Case 6 (b): longer than what was read, but not the same topic. */
+static void a_recreated_topic_is_read_from_its_beginning(void **state)
+{
+    struct cv_offsets recreated = {0}, start = {0}, latest = {0}, earliest = {0}, got = {0};
+    struct cv_plan_policy policy = {&recreated, true, false, NULL, NULL};
+    struct cv_error err = CV_ERROR_INIT;
+    uint64_t lost = 0;
+
+    parse("{\"t\":{\"0\":10}}", &start);
+    parse("{\"t\":{\"0\":25}}", &latest);
+    parse("{\"t\":{\"0\":0}}", &earliest);
+    parse("{\"t\":{\"0\":0}}", &recreated);
+    CV_ASSERT_FAILS(cv_plan_resolve_start(&policy, &start, &latest, &earliest, &got, &lost, &err),
+                    CV_DATA_LOSS, "PARTITION_OFFSET_CHANGED: the last record of t[0]", &err);
+    policy.fail_on_data_loss = false;
+    CV_ASSERT_OK(cv_plan_resolve_start(&policy, &start, &latest, &earliest, &got, &lost, &err),
+                 &err);
+    assert_int_equal(got.items[0].offset, 0);
+    cv_offsets_release(&recreated);
+    cv_offsets_release(&start);
+    cv_offsets_release(&latest);
+    cv_offsets_release(&earliest);
+    cv_offsets_release(&got);
 }
 
 static void expect_bound(const char *start, const char *bound, const char *latest,
@@ -249,6 +274,7 @@ int main(void)
         cmocka_unit_test(waits_for_the_minimum),
         cmocka_unit_test(applies_the_data_loss_policy),
         cmocka_unit_test(names_the_group_id_class),
+        cmocka_unit_test(a_recreated_topic_is_read_from_its_beginning),
         cmocka_unit_test(checks_the_ends_of_available_now),
         cmocka_unit_test(starting_offsets_list_every_partition),
     };
