@@ -11,8 +11,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define ZSTD_LEVEL_MIN (-7)
-#define GZIP_WINDOW_BITS (15 + 16)
+#define ZSTD_LEVEL_MIN      (-7)
+#define GZIP_WINDOW_BITS    (15 + 16)
 #define DEFLATE_WINDOW_BITS (-15)
 
 struct cv_compressor {
@@ -27,9 +27,8 @@ static const struct {
     const char *name;
     enum cv_codec codec;
 } codec_names[] = {
-    {"none", CV_CODEC_NONE},       {"snappy", CV_CODEC_SNAPPY},
-    {"gzip", CV_CODEC_GZIP},       {"deflate", CV_CODEC_DEFLATE},
-    {"lz4_raw", CV_CODEC_LZ4_RAW}, {"zstd", CV_CODEC_ZSTD},
+    {"none", CV_CODEC_NONE},       {"snappy", CV_CODEC_SNAPPY},     {"gzip", CV_CODEC_GZIP},
+    {"deflate", CV_CODEC_DEFLATE}, {"lz4_raw", CV_CODEC_LZ4_RAW},   {"zstd", CV_CODEC_ZSTD},
     {"lz4", CV_CODEC_LZ4_RAW},     {"uncompressed", CV_CODEC_NONE},
 };
 
@@ -124,6 +123,32 @@ enum cv_code cv_compressor_new(enum cv_codec codec, int32_t level, struct cv_com
     return CV_OK;
 }
 
+static enum cv_code tune_zstd(struct cv_compressor *c, int min_match, int hash_log,
+                              struct cv_error *err)
+{
+    if (ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_minMatch, min_match)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_hashLog, hash_log)))
+        return cv_fail(err, CV_CONFIG, "zstd refuses match length %d with hash log %d", min_match,
+                       hash_log);
+    return CV_OK;
+}
+
+enum cv_code cv_compressor_new_zstd(int32_t level, int min_match, int hash_log,
+                                    struct cv_compressor **ret, struct cv_error *err)
+{
+    struct cv_compressor *c;
+    enum cv_code code;
+
+    CV_DO(cv_compressor_new(CV_CODEC_ZSTD, level, &c, err));
+    code = tune_zstd(c, min_match, hash_log, err);
+    if (code != CV_OK) {
+        cv_compressor_free(c);
+        return code;
+    }
+    *ret = c;
+    return CV_OK;
+}
+
 void cv_compressor_free(struct cv_compressor *compressor)
 {
     if (!compressor)
@@ -204,8 +229,8 @@ enum cv_code cv_compress(struct cv_compressor *compressor, const void *bytes, si
     if (length > CV_BUF_BYTES_MAX || bound == 0 || !cv_buf_reserve(out, bound))
         return cv_fail(err, CV_LIMIT, "a block of %zu bytes is too large to compress with %s",
                        length, cv_codec_name(compressor->codec));
-    written = compress_block(compressor, bytes ? bytes : "", length, out->data + out->length,
-                             bound);
+    written =
+        compress_block(compressor, bytes ? bytes : "", length, out->data + out->length, bound);
     if (written == 0)
         return cv_fail(err, CV_INTERNAL, "%s could not compress a block of %zu bytes",
                        cv_codec_name(compressor->codec), length);

@@ -18,7 +18,8 @@ enum cv_codec {
 
 #define CV_CODEC_LEVEL_DEFAULT INT32_MIN
 
-/* "zstd", "snappy", "gzip", "lz4_raw" (also "lz4"), "none" or "uncompressed", "deflate"; any case. */
+/* "zstd", "snappy", "gzip", "lz4_raw" (also "lz4"), "none" or "uncompressed", "deflate"; any case.
+ */
 enum cv_code cv_codec_from_name(const char *name, enum cv_codec *ret_codec, struct cv_error *err);
 const char *cv_codec_name(enum cv_codec codec);
 /* CV_CONFIG with the allowed range unless the codec takes this level. */
@@ -27,6 +28,9 @@ enum cv_code cv_codec_check_level(enum cv_codec codec, int32_t level, struct cv_
 struct cv_compressor;
 enum cv_code cv_compressor_new(enum cv_codec codec, int32_t level, struct cv_compressor **ret,
                                struct cv_error *err);
+/* zstd with a match length and a hash table of its own; 0 = what the level has. */
+enum cv_code cv_compressor_new_zstd(int32_t level, int min_match, int hash_log,
+                                    struct cv_compressor **ret, struct cv_error *err);
 void cv_compressor_free(struct cv_compressor *compressor);
 /* Appends the compressed block to `out`. */
 enum cv_code cv_compress(struct cv_compressor *compressor, const void *bytes, size_t length,

@@ -152,6 +152,10 @@ static void remember(struct cv_leaf *leaf)
         leaf->plain_chunks = CV_PARQUET_PLAIN_CHUNKS;
     else if (leaf->started_plain && leaf->plain_chunks)
         leaf->plain_chunks--;
+    if (leaf->packing_chunks)
+        leaf->packing_chunks--;
+    else
+        leaf->packing = CV_PACKING_UNDECIDED;
 }
 
 static enum cv_code write_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf,

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Open addressing with linear probing. A slot keeps 32 bits of the hash, so that a probe rarely
- * touches a value that is not the wanted one, and growing needs no value at all. */
+ * Open addressing with linear probing. Values are looked up in groups: first all hashes, then the
+ * memory that each will need, then the comparisons, so that the cache misses of a group overlap.
+ *
+ *   slot of a number   hash (32 bits)   index + 1 (32)
+ *   slot of bytes      start (32)       tag (8) index + 1 (24)
+ *
+ * The tag is the hash's upper byte: a probe rarely touches bytes that are not the wanted ones. */
 #include "parquet/dictionary.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #define SLOTS_MIN   64
+#define GROUP       64
+#define INDEX_MASK  UINT32_C(0x00ffffff)
 #define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 void cv_dictionary_release(struct cv_dictionary *dictionary)
 {
-    size_t width = dictionary->width;
+    struct cv_dictionary empty = {.width = dictionary->width, .words = dictionary->words};
 
     cv_buf_release(&dictionary->values);
     free(dictionary->starts);
+    free(dictionary->hashes);
     free(dictionary->slots);
-    *dictionary = (struct cv_dictionary){.width = width};
+    *dictionary = empty;
 }
 
 void cv_dictionary_clear(struct cv_dictionary *dictionary)
@@ -30,7 +38,7 @@ void cv_dictionary_clear(struct cv_dictionary *dictionary)
 
 size_t cv_dictionary_memory(const struct cv_dictionary *dictionary)
 {
-    return dictionary->values.capacity + dictionary->start_capacity * sizeof *dictionary->starts +
+    return dictionary->values.capacity + dictionary->entry_capacity * 8 +
            dictionary->slot_count * sizeof *dictionary->slots;
 }
 
@@ -43,20 +51,34 @@ size_t cv_dictionary_bytes(const struct cv_dictionary *dictionary, uint32_t coun
     return dictionary->starts[count] - 4;
 }
 
+static uint64_t bytes_slot(uint32_t start, uint32_t hash, uint32_t index)
+{
+    return (uint64_t)start << 32 | (hash & ~INDEX_MASK) | (index + 1);
+}
+
+static void place(uint64_t *slots, size_t mask, uint32_t hash, uint64_t slot)
+{
+    size_t at = hash & mask;
+
+    while (slots[at])
+        at = (at + 1) & mask;
+    slots[at] = slot;
+}
+
 static void grow(struct cv_dictionary *dictionary)
 {
-    size_t slot_count = dictionary->slot_count ? dictionary->slot_count * 4 : SLOTS_MIN;
+    size_t slot_count = dictionary->slot_count ? dictionary->slot_count * 2 : SLOTS_MIN;
     uint64_t *slots = cv_alloc(slot_count * sizeof *slots);
 
-    for (size_t i = 0; i < dictionary->slot_count; i++) {
-        uint64_t slot = dictionary->slots[i];
-        size_t at = (size_t)(slot >> 32) & (slot_count - 1);
-
-        if (slot == 0)
-            continue;
-        while (slots[at])
-            at = (at + 1) & (slot_count - 1);
-        slots[at] = slot;
+    if (dictionary->words) {
+        for (size_t i = 0; i < dictionary->slot_count; i++)
+            if (dictionary->slots[i])
+                place(slots, slot_count - 1, (uint32_t)(dictionary->slots[i] >> 32),
+                      dictionary->slots[i]);
+    } else {
+        for (uint32_t i = 0; i < dictionary->count; i++)
+            place(slots, slot_count - 1, dictionary->hashes[i],
+                  bytes_slot(dictionary->starts[i], dictionary->hashes[i], i));
     }
     free(dictionary->slots);
     dictionary->slots = slots;
@@ -130,7 +152,7 @@ static inline uint32_t hash_bytes(const char *bytes, size_t length)
                                                                                                    \
             memcpy(&entry, dictionary->values.data + ((uint32_t)slot - 1) * sizeof(word_type),     \
                    sizeof entry);                                                                  \
-            if ((uint32_t)(slot >> 32) == hash && entry == value)                                  \
+            if (entry == value)                                                                    \
                 break;                                                                             \
             at = (at + 1) & mask;                                                                  \
         }                                                                                          \
@@ -142,69 +164,136 @@ static inline uint32_t hash_bytes(const char *bytes, size_t length)
         ret_indices[i] = (uint32_t)slot - 1;                                                       \
     }
 
+#define PREFETCH_SLOTS                                                                             \
+    for (size_t i = 0; i < count; i++)                                                             \
+        __builtin_prefetch(&dictionary->slots[hash_word(values[i]) & (dictionary->slot_count - 1)]);
+
+static void add_32(struct cv_dictionary *dictionary, const uint32_t *values, size_t count,
+                   uint32_t *ret_indices)
+{
+    PREFETCH_SLOTS
+    ADD_WORDS(uint32_t)
+}
+
+static void add_64(struct cv_dictionary *dictionary, const uint64_t *values, size_t count,
+                   uint32_t *ret_indices)
+{
+    PREFETCH_SLOTS
+    ADD_WORDS(uint64_t)
+}
+
 void cv_dictionary_add_32(struct cv_dictionary *dictionary, const uint32_t *values, size_t count,
                           uint32_t *ret_indices)
 {
-    assert(dictionary->width == 4);
+    assert(dictionary->words && dictionary->width == 4);
     reserve(dictionary, count);
-    ADD_WORDS(uint32_t)
+    for (size_t i = 0; i < count; i += GROUP)
+        add_32(dictionary, values + i, CV_MIN((size_t)GROUP, count - i), ret_indices + i);
 }
 
 void cv_dictionary_add_64(struct cv_dictionary *dictionary, const uint64_t *values, size_t count,
                           uint32_t *ret_indices)
 {
-    assert(dictionary->width == 8);
+    assert(dictionary->words && dictionary->width == 8);
     reserve(dictionary, count);
-    ADD_WORDS(uint64_t)
+    for (size_t i = 0; i < count; i += GROUP)
+        add_64(dictionary, values + i, CV_MIN((size_t)GROUP, count - i), ret_indices + i);
 }
 
-static void append_entry(struct cv_dictionary *dictionary, struct cv_str value)
+static uint64_t append_entry(struct cv_dictionary *dictionary, struct cv_str value, uint32_t hash)
 {
     uint32_t length = (uint32_t)value.length;
+    uint32_t index = dictionary->count++;
 
-    if (dictionary->width == 0) {
-        cv_buf_append(&dictionary->values, &length, 4);
-        cv_array_reserve(&dictionary->starts, &dictionary->start_capacity, dictionary->count + 1);
-        dictionary->starts[dictionary->count] = (uint32_t)dictionary->values.length;
+    if (index == dictionary->entry_capacity) {
+        dictionary->entry_capacity = CV_MAX((size_t)64, (size_t)index * 2);
+        dictionary->starts =
+            cv_realloc_array(dictionary->starts, dictionary->entry_capacity, sizeof(uint32_t));
+        dictionary->hashes =
+            cv_realloc_array(dictionary->hashes, dictionary->entry_capacity, sizeof(uint32_t));
     }
+    if (dictionary->width == 0)
+        cv_buf_append(&dictionary->values, &length, 4);
+    dictionary->starts[index] = (uint32_t)dictionary->values.length;
+    dictionary->hashes[index] = hash;
     cv_buf_append(&dictionary->values, value.ptr, value.length);
-    dictionary->count++;
+    return bytes_slot(dictionary->starts[index], hash, index);
+}
+
+static inline uint32_t load32(const char *bytes)
+{
+    uint32_t word;
+
+    memcpy(&word, bytes, 4);
+    return word;
 }
 
 static inline bool bytes_equal(const char *a, const char *b, size_t length)
 {
-    if (length >= 8 && length <= 16)
-        return load64(a) == load64(b) && load64(a + length - 8) == load64(b + length - 8);
-    return length == 0 || memcmp(a, b, length) == 0;
+    if (length >= 8) {
+        for (size_t i = 0; i + 8 < length; i += 8)
+            if (load64(a + i) != load64(b + i))
+                return false;
+        return load64(a + length - 8) == load64(b + length - 8);
+    }
+    if (length >= 4)
+        return load32(a) == load32(b) && load32(a + length - 4) == load32(b + length - 4);
+    for (size_t i = 0; i < length; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+static inline bool entry_is(const struct cv_dictionary *dictionary, uint32_t start,
+                            struct cv_str value)
+{
+    const char *entry = (const char *)dictionary->values.data + start;
+
+    if (dictionary->width == 0 && load32(entry - 4) != value.length)
+        return false;
+    return bytes_equal(entry, value.ptr, value.length);
+}
+
+static void add_group(struct cv_dictionary *dictionary, const struct cv_str *values, size_t count,
+                      uint32_t *ret_indices)
+{
+    size_t mask = dictionary->slot_count - 1;
+    uint32_t hashes[GROUP];
+
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = hash_bytes(values[i].ptr, values[i].length);
+        __builtin_prefetch(&dictionary->slots[hashes[i] & mask]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t slot = dictionary->slots[hashes[i] & mask];
+
+        __builtin_prefetch(dictionary->values.data + (slot >> 32));
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t at = hashes[i] & mask;
+        uint64_t slot;
+
+        while ((slot = dictionary->slots[at]) != 0) {
+            if ((((uint32_t)slot ^ hashes[i]) & ~INDEX_MASK) == 0 &&
+                entry_is(dictionary, (uint32_t)(slot >> 32), values[i]))
+                break;
+            at = (at + 1) & mask;
+        }
+        if (slot == 0) {
+            slot = append_entry(dictionary, values[i], hashes[i]);
+            dictionary->slots[at] = slot;
+        }
+        ret_indices[i] = ((uint32_t)slot & INDEX_MASK) - 1;
+    }
 }
 
 void cv_dictionary_add_bytes(struct cv_dictionary *dictionary, const struct cv_str *values,
                              size_t count, uint32_t *ret_indices)
 {
+    assert(!dictionary->words && dictionary->count <= CV_DICTIONARY_ENTRIES_MAX);
     reserve(dictionary, count);
-    for (size_t i = 0; i < count; i++) {
-        struct cv_str value = values[i];
-        uint32_t hash = hash_bytes(value.ptr, value.length);
-        size_t mask = dictionary->slot_count - 1;
-        size_t at = hash & mask;
-        uint64_t slot;
-
-        while ((slot = dictionary->slots[at]) != 0) {
-            if ((uint32_t)(slot >> 32) == hash) {
-                struct cv_str entry = cv_dictionary_entry(dictionary, (uint32_t)slot - 1);
-
-                if (entry.length == value.length && bytes_equal(entry.ptr, value.ptr, value.length))
-                    break;
-            }
-            at = (at + 1) & mask;
-        }
-        if (slot == 0) {
-            append_entry(dictionary, value);
-            slot = (uint64_t)hash << 32 | dictionary->count;
-            dictionary->slots[at] = slot;
-        }
-        ret_indices[i] = (uint32_t)slot - 1;
-    }
+    for (size_t i = 0; i < count; i += GROUP)
+        add_group(dictionary, values + i, CV_MIN((size_t)GROUP, count - i), ret_indices + i);
 }
 
 void cv_dictionary_decode(const struct cv_dictionary *dictionary, const uint32_t *indices,

@@ -8,13 +8,18 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+/* An index must fit 24 bits of a slot, a whole block more included. */
+#define CV_DICTIONARY_ENTRIES_MAX ((uint32_t)(1 << 24) - 4096)
+
 struct cv_dictionary {
     size_t width;         /* bytes of a value: 4, 8 or any; 0 = a 4-byte length before each */
+    bool words;           /* the values are numbers of 4 or 8 bytes */
     struct cv_buf values; /* the dictionary page */
-    uint32_t *starts;     /* width 0: where the bytes of entry i start, after their length */
-    size_t start_capacity;
+    uint32_t *starts;     /* by entry: where its bytes start (after their length); not for words */
+    uint32_t *hashes;     /* by entry, for growing; not for words */
+    size_t entry_capacity;
     uint32_t count;
-    uint64_t *slots;   /* hash << 32 | index + 1; 0 = free */
+    uint64_t *slots;   /* see dictionary.c; 0 = free */
     size_t slot_count; /* a power of two, at least twice the entries */
 };
 
@@ -22,7 +27,9 @@ void cv_dictionary_release(struct cv_dictionary *dictionary);
 void cv_dictionary_clear(struct cv_dictionary *dictionary); /* memory kept */
 size_t cv_dictionary_memory(const struct cv_dictionary *dictionary);
 
-/* Set ret_indices[i] to the entry of values[i], adding what is new. */
+/* Set ret_indices[i] to the entry of values[i], adding what is new. _32 and _64 are for numbers of
+ * that width, _bytes for all else. Before a call there are at most CV_DICTIONARY_ENTRIES_MAX
+ * entries, and `count` is at most 4,000. */
 void cv_dictionary_add_32(struct cv_dictionary *dictionary, const uint32_t *values, size_t count,
                           uint32_t *ret_indices);
 void cv_dictionary_add_64(struct cv_dictionary *dictionary, const uint64_t *values, size_t count,

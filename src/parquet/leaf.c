@@ -8,6 +8,7 @@
 #include "parquet/rle.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* A block of values: positions[i], or start + i. */
 struct block {
@@ -261,8 +262,54 @@ static void take_block(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
         take_spans(writer->workspace, leaf, block);
     leaf->page.value_count += block->count;
     if (leaf->dictionary_on &&
-        leaf->dictionary.values.length > (size_t)writer->options.dictionary_bytes)
+        (leaf->dictionary.values.length > (size_t)writer->options.dictionary_bytes ||
+         leaf->dictionary.count > CV_DICTIONARY_ENTRIES_MAX))
         cv_leaf_fall_back(leaf);
+}
+
+/* Appends `count` bits from bit `start` of `bits`; NULL = ones. The bits after `length` are 0. */
+static void put_bits(uint8_t *to, size_t length, const uint8_t *bits, size_t start, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count) {
+        size_t at = length + i;
+        size_t take = CV_MIN(8 - at % 8, count - i);
+        unsigned byte = 0xff;
+
+        if (bits) {
+            size_t from = start + i;
+
+            take = CV_MIN(take, 8 - from % 8);
+            byte = (unsigned)bits[from / 8] >> from % 8;
+        }
+        to[at / 8] |= (uint8_t)((byte & ((1u << take) - 1)) << at % 8);
+        i += take;
+    }
+}
+
+/* Levels of 0 and 1 are kept as bits. */
+static void put_definition_bits(struct cv_leaf *leaf, const struct cv_shred *shred)
+{
+    struct cv_open_page *page = &leaf->page;
+    struct cv_buf *levels = &page->definitions;
+    size_t bytes = (page->level_count + shred->level_count + 7) / 8;
+    bool first = levels->length == 0;
+
+    if (!cv_buf_reserve(levels, bytes - levels->length))
+        return;
+    memset(levels->data + levels->length, 0, bytes - levels->length);
+    levels->length = bytes;
+    if (first)
+        put_bits(levels->data, 0, NULL, 0, page->level_count);
+    if (!shred->definitions) {
+        put_bits(levels->data, page->level_count, shred->validity, shred->start,
+                 shred->level_count);
+        return;
+    }
+    for (size_t i = 0; i < shred->level_count; i++)
+        if (shred->definitions[i])
+            cv_bit_set(levels->data, page->level_count + i);
 }
 
 /* Levels at the maximum are not stored until another one comes along. */
@@ -271,8 +318,12 @@ static void put_definitions(struct cv_leaf *leaf, const struct cv_shred *shred)
     struct cv_open_page *page = &leaf->page;
     struct cv_buf *levels = &page->definitions;
 
-    if (!shred->definitions && levels->length == 0)
+    if (!shred->definitions && !shred->validity && levels->length == 0)
         return;
+    if (leaf->definition_bits) {
+        put_definition_bits(leaf, shred);
+        return;
+    }
     if (!cv_buf_reserve(levels, page->level_count + shred->level_count - levels->length))
         return;
     memset(levels->data + levels->length, leaf->definition_max, page->level_count - levels->length);
@@ -337,4 +388,10 @@ void cv_leaf_fall_back(struct cv_leaf *leaf)
     }
     cv_dictionary_decode(&leaf->dictionary, page->indices, page->value_count, &page->values);
     leaf->dictionary_on = false;
+    leaf->packing = CV_PACKING_UNDECIDED;
+    free(page->indices);
+    page->indices = NULL;
+    page->index_capacity = 0;
+    if (leaf->meta.dictionary_pages == 0)
+        cv_dictionary_release(&leaf->dictionary);
 }

@@ -34,7 +34,7 @@ static bool dictionary_pays(const struct cv_leaf *leaf, size_t encoded)
     return encoded + leaf->dictionary.values.length < leaf->page.plain_bytes;
 }
 
-static void write_level_run(const struct cv_buf *levels, size_t count, uint8_t max,
+static void write_level_run(const struct cv_buf *levels, bool bits, size_t count, uint8_t max,
                             struct cv_buf *out)
 {
     size_t start = out->length;
@@ -43,6 +43,8 @@ static void write_level_run(const struct cv_buf *levels, size_t count, uint8_t m
     cv_buf_append(out, &length, 4);
     if (levels->length == 0)
         cv_rle_write_run(max, count, cv_bit_width(max), out);
+    else if (bits)
+        cv_rle_write_bits(levels->data, count, out);
     else
         cv_rle_write_levels(levels->data, levels->length, cv_bit_width(max), out);
     if (out->failed)
@@ -55,12 +57,15 @@ static void write_levels(const struct cv_leaf *leaf, struct cv_buf *out)
 {
     const struct cv_open_page *page = &leaf->page;
 
-    assert(page->definitions.length == 0 || page->definitions.length == page->level_count);
+    assert(page->definitions.length == 0 ||
+           page->definitions.length ==
+               (leaf->definition_bits ? (page->level_count + 7) / 8 : page->level_count));
     assert(!leaf->repetition_max || page->repetitions.length == page->level_count);
     if (leaf->repetition_max)
-        write_level_run(&page->repetitions, page->level_count, leaf->repetition_max, out);
+        write_level_run(&page->repetitions, false, page->level_count, leaf->repetition_max, out);
     if (leaf->definition_max)
-        write_level_run(&page->definitions, page->level_count, leaf->definition_max, out);
+        write_level_run(&page->definitions, leaf->definition_bits, page->level_count,
+                        leaf->definition_max, out);
 }
 
 static void write_indices(const struct cv_leaf *leaf, struct cv_buf *out)
@@ -202,21 +207,23 @@ static void write_header(struct cv_buf *out, enum page_type type, size_t plain, 
 }
 
 /* Compresses a body into workspace->packed and puts its header into workspace->header. */
-static enum cv_code pack(struct cv_parquet_writer *writer, enum page_type type, const uint8_t *body,
-                         size_t length, size_t count, enum cv_parquet_encoding encoding,
+static enum cv_code pack(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                         enum page_type type, const struct finished *page, size_t count,
                          struct cv_error *err)
 {
     struct cv_parquet_workspace *work = writer->workspace;
+    size_t length = page->body_length;
 
-    cv_buf_clear(&work->packed);
     if (length > INT32_MAX || count > INT32_MAX)
-        return cv_fail(err, CV_LIMIT, "a page of %zu bytes is more than Parquet can hold", length);
-    CV_DO(cv_compress(work->compressor, body, length, &work->packed, err));
-    CV_DO(cv_buf_check(&work->packed, "a compressed page", err));
+        return cv_fail(err, CV_LIMIT,
+                       "column %s: a page of %zu bytes is more than Parquet can hold", leaf->path,
+                       length);
+    CV_TRY(cv_packing_compress(work, leaf, page->body, length, err), err, "column %s", leaf->path);
     if (work->packed.length > INT32_MAX)
-        return cv_fail(err, CV_LIMIT, "a page of %zu bytes is more than Parquet can hold",
+        return cv_fail(err, CV_LIMIT,
+                       "column %s: a page of %zu bytes is more than Parquet can hold", leaf->path,
                        work->packed.length);
-    write_header(&work->header, type, length, work->packed.length, count, encoding);
+    write_header(&work->header, type, length, work->packed.length, count, page->encoding);
     return CV_OK;
 }
 
@@ -308,9 +315,7 @@ enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *le
     CV_DO(cv_buf_check(&leaf->page.repetitions, "the levels of a page", err));
     finish_body(writer, leaf, &finished);
     CV_DO(cv_buf_check(&writer->workspace->body, "a page", err));
-    CV_TRY(pack(writer, PAGE_DATA, finished.body, finished.body_length, leaf->page.level_count,
-                finished.encoding, err),
-           err, "column %s", leaf->path);
+    CV_DO(pack(writer, leaf, PAGE_DATA, &finished, leaf->page.level_count, err));
     leaf->meta.plain_size += (int64_t)(writer->workspace->header.length + finished.body_length);
     if (finished.encoding == CV_PARQUET_PLAIN_DICTIONARY)
         leaf->meta.dictionary_pages++;
@@ -325,11 +330,13 @@ enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *le
 enum cv_code cv_page_write_dictionary(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                                       struct cv_error *err)
 {
-    size_t length = cv_dictionary_bytes(&leaf->dictionary, leaf->dictionary_used);
+    struct finished page = {
+        .encoding = CV_PARQUET_PLAIN_DICTIONARY,
+        .body = leaf->dictionary.values.data,
+        .body_length = cv_dictionary_bytes(&leaf->dictionary, leaf->dictionary_used),
+    };
 
-    CV_TRY(pack(writer, PAGE_DICTIONARY, leaf->dictionary.values.data, length,
-                leaf->dictionary_used, CV_PARQUET_PLAIN_DICTIONARY, err),
-           err, "column %s", leaf->path);
-    leaf->meta.plain_size += (int64_t)(writer->workspace->header.length + length);
+    CV_DO(pack(writer, leaf, PAGE_DICTIONARY, &page, leaf->dictionary_used, err));
+    leaf->meta.plain_size += (int64_t)(writer->workspace->header.length + page.body_length);
     return CV_OK;
 }

@@ -112,9 +112,11 @@ static void plan_leaf(struct cv_parquet_writer *writer, struct cv_node *node,
         .definition_max = node->definition,
         .repetition_max = node->repetition,
         .repeated = place->repeated,
+        .definition_bits = node->definition == 1,
         .mode = cv_metrics_mode_of(metrics, node->field->id),
     };
     leaf->dictionary.width = leaf->width;
+    leaf->dictionary.words = leaf->width && leaf->physical != CV_PARQUET_FIXED_LEN_BYTE_ARRAY;
 }
 
 static void plan_node(struct cv_parquet_writer *writer, struct cv_node *node,

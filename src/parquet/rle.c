@@ -71,8 +71,10 @@ __attribute__((always_inline)) static inline void pack_groups(const uint32_t *va
 #define WIDTHS(X)                                                                                  \
     X(1)                                                                                           \
     X(2)                                                                                           \
-    X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
-        X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+    X(3)                                                                                           \
+    X(4)                                                                                           \
+    X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20)     \
+        X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 
 static void pack_many(const uint32_t *values, size_t groups, unsigned width, uint8_t *out)
 {
@@ -210,4 +212,48 @@ void cv_rle_write_indices(const uint32_t *values, size_t count, unsigned width, 
         from = i;
     }
     write_packed(values + from, count - from, width, out);
+}
+
+/* Bytes from `from` that are all zeros or all ones like the first of them. */
+static size_t run_of_bytes(const uint8_t *bits, size_t from, size_t end)
+{
+    size_t i = from;
+
+    if (bits[from] != 0 && bits[from] != 0xff)
+        return 0;
+    while (i < end && bits[i] == bits[from])
+        i++;
+    return i - from;
+}
+
+/* An RLE run takes two or three bytes, and one more for the header of the bits after it. */
+#define BITS_RUN_BYTES 4
+
+static void write_bit_groups(const uint8_t *bits, size_t bytes, struct cv_buf *out)
+{
+    if (bytes == 0)
+        return;
+    cv_varint_write(bytes << 1 | 1, out);
+    cv_buf_append(out, bits, bytes);
+}
+
+void cv_rle_write_bits(const uint8_t *bits, size_t count, struct cv_buf *out)
+{
+    size_t whole = count / 8;
+    size_t from = 0;
+    size_t i = 0;
+
+    while (i < whole) {
+        size_t run = run_of_bytes(bits, i, whole);
+
+        if (run < BITS_RUN_BYTES && run < whole - from) {
+            i += CV_MAX(run, (size_t)1);
+            continue;
+        }
+        write_bit_groups(bits + from, i - from, out);
+        cv_rle_write_run(bits[i] & 1, run * 8, 1, out);
+        i += run;
+        from = i;
+    }
+    write_bit_groups(bits + from, (count + 7) / 8 - from, out);
 }

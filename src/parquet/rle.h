@@ -14,6 +14,8 @@ unsigned cv_bit_width(uint32_t max);
  * them. */
 void cv_rle_write_levels(const uint8_t *levels, size_t count, unsigned width, struct cv_buf *out);
 void cv_rle_write_indices(const uint32_t *values, size_t count, unsigned width, struct cv_buf *out);
+/* Levels of one bit each, least significant bit first. */
+void cv_rle_write_bits(const uint8_t *bits, size_t count, struct cv_buf *out);
 /* The same level `count` times. */
 void cv_rle_write_run(uint32_t value, size_t count, unsigned width, struct cv_buf *out);
 

@@ -58,6 +58,31 @@ static bool has_nulls(const struct cv_column *column)
     return column->validity && column->null_count > 0;
 }
 
+/* Positions of the values that are there; the levels go along unless validity will do. */
+static size_t present_positions(struct cv_parquet_workspace *work, const struct cv_node *node,
+                                const struct cv_column *column, const struct view *view)
+{
+    const uint8_t *validity = column->validity;
+    size_t present = 0;
+
+    if (!view->index && node->leaf->definition_bits) {
+        for (size_t i = 0; i < view->count; i++) {
+            work->positions[present] = (uint32_t)(view->start + i);
+            present += cv_bit_get(validity, view->start + i);
+        }
+        return present;
+    }
+    for (size_t i = 0; i < view->count; i++) {
+        size_t position = view_at(view, i);
+        bool valid = cv_bit_get(validity, position);
+
+        work->definitions[i] = (uint8_t)(node->definition - !valid);
+        work->positions[present] = (uint32_t)position;
+        present += valid;
+    }
+    return present;
+}
+
 /* A leaf under rows that are all there: levels only where a null asks for them. */
 static enum cv_code flat_leaf(struct step *step, const struct cv_node *node,
                               const struct cv_column *column, const struct view *view,
@@ -70,27 +95,23 @@ static enum cv_code flat_leaf(struct step *step, const struct cv_node *node,
                              .positions = view->index,
                              .start = view->start,
                              .value_count = view->count};
-    size_t present = 0;
+    size_t present;
 
     if (!has_nulls(column))
         return cv_leaf_append(step->writer, node->leaf, &shred, err);
-    for (size_t i = 0; i < view->count; i++) {
-        size_t position = view_at(view, i);
-        bool valid = cv_bit_get(column->validity, position);
-
-        work->definitions[i] = (uint8_t)(node->definition - !valid);
-        work->positions[present] = (uint32_t)position;
-        present += valid;
-    }
-    if (present < view->count && node->field->required)
+    present = present_positions(work, node, column, view);
+    if (present == view->count)
+        return cv_leaf_append(step->writer, node->leaf, &shred, err);
+    if (node->field->required)
         for (size_t i = 0; i < view->count; i++)
             if (!cv_bit_get(column->validity, view_at(view, i)))
                 return null_refused(node, view_at(view, i), err);
-    if (present < view->count) {
+    if (!view->index && node->leaf->definition_bits)
+        shred.validity = column->validity;
+    else
         shred.definitions = work->definitions;
-        shred.positions = work->positions;
-        shred.value_count = present;
-    }
+    shred.positions = work->positions;
+    shred.value_count = present;
     return cv_leaf_append(step->writer, node->leaf, &shred, err);
 }
 

@@ -6,9 +6,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Chosen by size and time on orders and wide rows: see tests/bench/micro_parquet.c. */
-#define ZSTD_LEVEL 1
-
 struct cv_parquet_workspace *cv_parquet_workspace_new(void)
 {
     return cv_alloc(sizeof(struct cv_parquet_workspace));
@@ -18,9 +15,10 @@ void cv_parquet_workspace_free(struct cv_parquet_workspace *workspace)
 {
     if (!workspace)
         return;
-    cv_compressor_free(workspace->compressor);
+    cv_packing_release(workspace);
     cv_buf_release(&workspace->body);
     cv_buf_release(&workspace->packed);
+    cv_buf_release(&workspace->trial);
     cv_buf_release(&workspace->header);
     cv_buf_release(&workspace->lengths);
     cv_buf_release(&workspace->bound);
@@ -35,26 +33,6 @@ void cv_parquet_workspace_free(struct cv_parquet_workspace *workspace)
     free(workspace);
 }
 
-static enum cv_code prepare_compressor(struct cv_parquet_workspace *workspace,
-                                       const struct cv_parquet_options *options,
-                                       struct cv_error *err)
-{
-    struct cv_compressor *compressor;
-    int32_t level = options->level;
-
-    if (options->codec == CV_CODEC_ZSTD && level == CV_CODEC_LEVEL_DEFAULT)
-        level = ZSTD_LEVEL;
-    if (workspace->compressor && workspace->codec == options->codec && workspace->level == level)
-        return CV_OK;
-    CV_DO(cv_codec_check_level(options->codec, level, err));
-    CV_DO(cv_compressor_new(options->codec, level, &compressor, err));
-    cv_compressor_free(workspace->compressor);
-    workspace->compressor = compressor;
-    workspace->codec = options->codec;
-    workspace->level = level;
-    return CV_OK;
-}
-
 static enum cv_code check_options(const struct cv_parquet_options *options, struct cv_error *err)
 {
     if (options->row_group_bytes < 1 || options->page_bytes < 1 || options->page_rows < 1 ||
@@ -66,12 +44,17 @@ static enum cv_code check_options(const struct cv_parquet_options *options, stru
     return CV_OK;
 }
 
-/* What the last file of the table taught about the leaf's dictionary. */
+/* What the last file of the table taught about the leaf's dictionary and compression. */
 static void recall(const struct cv_parquet_workspace *workspace, size_t number,
                    struct cv_leaf *leaf)
 {
-    if (number < workspace->column_count && workspace->columns[number].field_id == leaf->field->id)
+    leaf->packing = CV_PACKING_UNDECIDED;
+    if (number < workspace->column_count &&
+        workspace->columns[number].field_id == leaf->field->id) {
         leaf->plain_chunks = workspace->columns[number].plain_chunks;
+        leaf->packing = workspace->columns[number].packing;
+        leaf->packing_chunks = workspace->columns[number].packing_chunks;
+    }
 }
 
 static void remember(struct cv_parquet_writer *writer)
@@ -87,6 +70,8 @@ static void remember(struct cv_parquet_writer *writer)
         workspace->columns[i] = (struct cv_workspace_column){
             .field_id = writer->leaves[i].field->id,
             .plain_chunks = writer->leaves[i].plain_chunks,
+            .packing = writer->leaves[i].packing,
+            .packing_chunks = writer->leaves[i].packing_chunks,
         };
 }
 
@@ -121,7 +106,7 @@ enum cv_code cv_parquet_writer_open(struct cv_output *output, const struct cv_sc
     writer->footer.max = CV_PARQUET_FOOTER_BYTES_MAX;
     code = check_options(options, err);
     if (code == CV_OK)
-        code = prepare_compressor(writer->workspace, options, err);
+        code = cv_packing_prepare(writer->workspace, options, err);
     if (code != CV_OK) {
         cv_parquet_writer_abort(writer);
         return code;

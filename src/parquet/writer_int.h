@@ -23,8 +23,20 @@
 #define CV_PARQUET_PAGE_HEADROOM    64    /* before the values of the open page, for short levels */
 #define CV_PARQUET_OUT_BYTES        ((size_t)1 << 18)
 #define CV_PARQUET_FOOTER_BYTES_MAX ((size_t)1 << 30)
-/* Chunks that go without a dictionary after one that did not pay, before the next try. */
-#define CV_PARQUET_PLAIN_CHUNKS 15
+/* Chunks that go without a dictionary after one that did not pay, or keep their way of compression,
+ * before the next try. */
+#define CV_PARQUET_PLAIN_CHUNKS   15
+#define CV_PARQUET_PACKING_CHUNKS 15
+
+/* How a leaf's pages are compressed. With zstd and no level asked for, the first full page of a
+ * chunk is tried in every way and the rest of the chunk goes the one that gave the fewest bytes. */
+enum cv_packing {
+    CV_PACKING_SHORT, /* level 1, small table: texts without repetition (identifiers) */
+    CV_PACKING_WORDS, /* level 1, short matches: numbers that share some of their bytes */
+    CV_PACKING_LONG,  /* level 3: texts that repeat; the only way for other codecs */
+    CV_PACKING_COUNT,
+    CV_PACKING_UNDECIDED = CV_PACKING_COUNT,
+};
 
 enum cv_parquet_type {
     CV_PARQUET_BOOLEAN = 0,
@@ -89,7 +101,7 @@ struct cv_open_page {
     struct cv_buf values; /* PLAIN, after the headroom */
     uint32_t *indices;    /* instead, while the dictionary is on */
     size_t index_capacity;
-    struct cv_buf definitions; /* a byte per level; empty = all at the maximum */
+    struct cv_buf definitions; /* empty = all at the maximum; else a byte or a bit per level */
     struct cv_buf repetitions;
     size_t row_count;
     size_t level_count;
@@ -109,7 +121,8 @@ struct cv_leaf {
     uint8_t definition_max;
     uint8_t repetition_max;
     struct cv_metrics_mode mode;
-    bool repeated; /* below a list or map */
+    bool repeated;        /* below a list or map */
+    bool definition_bits; /* levels are 0 and 1 only */
 
     struct cv_open_page page;
 
@@ -130,6 +143,8 @@ struct cv_leaf {
     bool index_lost; /* a page has values but no bounds: there can be no column index */
 
     uint8_t plain_chunks; /* chunks to go without a dictionary */
+    enum cv_packing packing;
+    uint8_t packing_chunks; /* chunks that `packing` is good for */
     int64_t file_column_size;
     int64_t file_value_count;
     int64_t file_null_count;
@@ -164,7 +179,8 @@ struct cv_shred {
     const struct cv_column *column;
     size_t row_count;
     size_t level_count;
-    const uint8_t *definitions; /* NULL = all at the maximum */
+    const uint8_t *definitions; /* NULL = all at the maximum, or as in validity */
+    const uint8_t *validity;    /* of the column: a bit per level from bit `start` */
     const uint8_t *repetitions; /* NULL when the leaf is not repeated */
     const uint32_t *positions;  /* of the present values; NULL = start, start + 1, … */
     size_t start;
@@ -174,14 +190,17 @@ struct cv_shred {
 struct cv_workspace_column {
     int32_t field_id;
     uint8_t plain_chunks;
+    uint8_t packing_chunks;
+    enum cv_packing packing;
 };
 
 struct cv_parquet_workspace {
-    struct cv_compressor *compressor; /* made for codec and level below */
+    struct cv_compressor *compressors[CV_PACKING_COUNT]; /* made for codec and level below */
     enum cv_codec codec;
     int32_t level;
     struct cv_buf body;   /* a page before compression, where it must be put together */
     struct cv_buf packed; /* after it */
+    struct cv_buf trial;
     struct cv_buf header;
     struct cv_buf lengths;
     struct cv_buf bound;
@@ -240,6 +259,14 @@ enum cv_code cv_leaf_append(struct cv_parquet_writer *writer, struct cv_leaf *le
                             const struct cv_shred *shred, struct cv_error *err);
 /* Takes the values of the open page out of the dictionary, which is then off for this chunk. */
 void cv_leaf_fall_back(struct cv_leaf *leaf);
+
+/* packing.c */
+enum cv_code cv_packing_prepare(struct cv_parquet_workspace *workspace,
+                                const struct cv_parquet_options *options, struct cv_error *err);
+void cv_packing_release(struct cv_parquet_workspace *workspace);
+/* Compresses a page body into workspace->packed (cleared first). */
+enum cv_code cv_packing_compress(struct cv_parquet_workspace *workspace, struct cv_leaf *leaf,
+                                 const uint8_t *body, size_t length, struct cv_error *err);
 
 /* page.c: ends the open page; without levels nothing happens. */
 enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *leaf,

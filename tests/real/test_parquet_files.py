@@ -23,7 +23,7 @@ PROGRAM = pathlib.Path(os.environ.get("CALVE_PARQUET_FILES", ROOT / "build/tests
 
 FLAT = (
     "boo boolean, i int, l bigint NOT NULL, f float, d double, d9 decimal(9,2), d18 decimal(18,4), d38 decimal(38,10), "
-    "d19 decimal(19,4), da date, ti time, ts timestamp, tn timestamp_ntz, s string, u uuid, fx fixed[5], b binary"
+    "d19 decimal(19,4), da date, ti time, ts timestamp, tn timestamp_ntz, s string, u uuid, fx fixed[5], f4 fixed[4], f8 fixed[8], b binary"
 )
 NESTED = (
     "id bigint NOT NULL, st struct<a: int, b: string NOT NULL, c: struct<x: double NOT NULL, y: decimal(20,3)>>, "
