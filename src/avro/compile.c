@@ -64,14 +64,13 @@ void cv_plan_compile_null(struct cv_plan_compiler *c, struct cv_plan_code *code,
     cv_plan_emit(c, code, op_for(CV_OP_NULL, dest));
 }
 
-static void emit_fail(struct cv_plan_compiler *c, struct cv_plan_code *code, const char *path,
-                      const char *reason)
+void cv_plan_compile_fail(struct cv_plan_compiler *c, struct cv_plan_code *code, const char *path,
+                          const char *reason)
 {
-    cv_plan_emit(c, code,
-                 (struct cv_plan_op){.code = CV_OP_FAIL,
-                                     .null_byte = CV_OP_NOT_NULLABLE,
-                                     .path = path,
-                                     .reason = reason});
+    cv_plan_emit(
+        c, code,
+        (struct cv_plan_op){
+            .code = CV_OP_FAIL, .null_byte = CV_OP_NOT_NULLABLE, .path = path, .reason = reason});
 }
 
 /* --- unions ---------------------------------------------------------------------------------- */
@@ -99,9 +98,9 @@ static bool compile_branch(struct cv_plan_compiler *c, struct cv_plan_code *code
     c->problems.length = problems ? problems - 2 : 0;
     *ret_problem = reason;
     code->count = 0;
-    emit_fail(c, code, path,
-              cv_arena_printf(c->arena, "the value is in branch %s of its union (%s)",
-                              branch_name(branch), reason));
+    cv_plan_compile_fail(c, code, path,
+                         cv_arena_printf(c->arena, "the value is in branch %s of its union (%s)",
+                                         branch_name(branch), reason));
     return false;
 }
 
@@ -141,11 +140,10 @@ static void emit_branches(struct cv_plan_compiler *c, struct cv_plan_code *code,
         length += branches[i].count + 1;
     }
     *table = (struct cv_plan_branches){writer->branch_count, starts};
-    cv_plan_emit(c, code,
-                 (struct cv_plan_op){.code = CV_OP_UNION,
-                                     .null_byte = CV_OP_NOT_NULLABLE,
-                                     .path = path,
-                                     .branches = table});
+    cv_plan_emit(
+        c, code,
+        (struct cv_plan_op){
+            .code = CV_OP_UNION, .null_byte = CV_OP_NOT_NULLABLE, .path = path, .branches = table});
     for (size_t i = 0; i < writer->branch_count; i++) {
         for (size_t k = 0; k < branches[i].count; k++)
             cv_plan_emit(c, code, branches[i].ops[k]);
@@ -233,8 +231,8 @@ static void compile_fields(struct cv_plan_compiler *c, struct cv_plan_code *code
     struct cv_plan_source *sources = cv_alloc(count * sizeof *sources + 1);
 
     for (size_t i = 0; i < count; i++)
-        sources[i] = cv_plan_find_source(writer, reader, dest->type->fields[i].name,
-                                         c->case_sensitive);
+        sources[i] =
+            cv_plan_find_source(writer, reader, dest->type->fields[i].name, c->case_sensitive);
     for (size_t f = 0; f < writer->field_count && !cv_plan_is_full(c); f++) {
         size_t i = 0;
 
@@ -251,10 +249,12 @@ static void compile_fields(struct cv_plan_compiler *c, struct cv_plan_code *code
                               &child);
         for (size_t k = i + 1; k < count; k++)
             if (sources[k].writer_field == &writer->fields[f])
-                sources[k].ambiguous = true;
+                cv_plan_problem(c, dest->path, "field %s would fill both %s and %s",
+                                writer->fields[f].name, dest->type->fields[i].name,
+                                dest->type->fields[k].name);
     }
     for (size_t i = 0; i < count && !cv_plan_is_full(c); i++)
-        if (!sources[i].writer_field || sources[i].ambiguous) {
+        if (!sources[i].writer_field) {
             const struct cv_plan_dest child = child_dest(c, dest, i);
 
             compile_missing(c, code, &sources[i], &child);
@@ -371,7 +371,7 @@ static void compile_value_branch(struct cv_plan_compiler *c, struct cv_plan_code
     const struct value_union *u = context;
 
     if (branch->kind == CV_AVRO_NULL && !cv_plan_accepts_null(u->reader))
-        emit_fail(c, code, u->dest->path, "a null, which the reader schema does not allow");
+        cv_plan_compile_fail(c, code, u->dest->path, CV_PLAN_NULL_REFUSED);
     else if (branch->kind == CV_AVRO_NULL)
         cv_plan_compile_null(c, code, u->dest);
     else

@@ -111,7 +111,8 @@ static void describe(const struct cv_avro_type *avro, char text[CV_TYPE_TEXT_BYT
         (void)snprintf(text, CV_TYPE_TEXT_BYTES, "%s (%s)", cv_avro_kind_name(avro->kind),
                        cv_avro_logical_name(avro->logical));
     else if (avro->name)
-        (void)snprintf(text, CV_TYPE_TEXT_BYTES, "%s %s", cv_avro_kind_name(avro->kind), avro->name);
+        (void)snprintf(text, CV_TYPE_TEXT_BYTES, "%s %s", cv_avro_kind_name(avro->kind),
+                       avro->name);
     else
         (void)snprintf(text, CV_TYPE_TEXT_BYTES, "%s", cv_avro_kind_name(avro->kind));
 }

@@ -34,8 +34,7 @@ struct cv_avro_plan;
  * when its column is required. Other fields are passed over. The plan keeps nothing of the schemas
  * and targets, but the table's schema must outlive it. */
 enum cv_code cv_avro_plan_compile(const struct cv_avro_type *writer,
-                                  const struct cv_avro_type *reader,
-                                  const struct cv_schema *table,
+                                  const struct cv_avro_type *reader, const struct cv_schema *table,
                                   const struct cv_avro_target *targets, size_t target_count,
                                   bool case_sensitive, struct cv_avro_plan **ret_plan,
                                   struct cv_error *err);

@@ -10,9 +10,9 @@
 #include "base/map.h"
 #include "schema/cast.h"
 
-#define CV_PLAN_OPS_MAX 200000     /* of one plan; unions of records can multiply */
-#define CV_PLAN_SKIP_DEPTH_MAX 256 /* nesting of a value that is skipped */
-#define CV_PLAN_MARKS_MAX (2 * CV_DEPTH_MAX + 4)
+#define CV_PLAN_OPS_MAX        200000 /* of one plan; unions of records can multiply */
+#define CV_PLAN_SKIP_DEPTH_MAX 256    /* nesting of a value that is skipped */
+#define CV_PLAN_MARKS_MAX      (2 * CV_DEPTH_MAX + 4)
 /* Items of no bytes (empty records, nulls) in all arrays of one datum. */
 #define CV_PLAN_EMPTY_ITEMS_MAX 1000000
 
@@ -100,8 +100,8 @@ struct cv_plan_skip {
 /* A primitive value on its way: wire bytes → natural type → CAST → column. */
 struct cv_plan_leaf {
     enum cv_avro_kind wire;
-    uint32_t size;    /* fixed */
-    int32_t unit;     /* 1000: multiply; -1000: divide; 0: as it is */
+    uint32_t size; /* fixed */
+    int32_t unit;  /* 1000: multiply; -1000: divide; 0: as it is */
     struct cv_type natural;
     enum cv_avro_cast cast;
     struct cv_type cast_type;
@@ -195,6 +195,10 @@ void cv_plan_compile_leaf(struct cv_plan_compiler *c, struct cv_plan_code *code,
                           const struct cv_plan_dest *dest);
 void cv_plan_compile_null(struct cv_plan_compiler *c, struct cv_plan_code *code,
                           const struct cv_plan_dest *dest);
+#define CV_PLAN_NULL_REFUSED "a null, which the reader schema does not allow"
+/* An op that makes every record bad that comes to it. */
+void cv_plan_compile_fail(struct cv_plan_compiler *c, struct cv_plan_code *code, const char *path,
+                          const char *reason);
 void cv_plan_compile_skip(struct cv_plan_compiler *c, struct cv_plan_code *code,
                           const struct cv_avro_type *type);
 const struct cv_plan_skip *cv_plan_make_skip(struct cv_plan_compiler *c,

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#define SHORT_TEXT_BYTES 32
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define SHORT_TEXT_BYTES    32
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 bool cv_plan_fail(struct cv_plan_run *run, const char *path, const char *format, ...)

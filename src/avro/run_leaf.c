@@ -43,8 +43,7 @@ static bool take_integer(struct cv_plan_run *run, const struct cv_plan_op *op,
         if (!scale_unit(leaf, raw, &value->i64))
             return cv_plan_fail(run, op->path, "%lld is beyond the range of microseconds",
                                 (long long)raw);
-        if (leaf->natural.kind == CV_TYPE_TIME &&
-            (value->i64 < 0 || value->i64 >= CV_US_PER_DAY))
+        if (leaf->natural.kind == CV_TYPE_TIME && (value->i64 < 0 || value->i64 >= CV_US_PER_DAY))
             return cv_plan_fail(run, op->path, "%lld is no time of day", (long long)raw);
         return true;
     }
@@ -135,8 +134,9 @@ static bool take_symbol(struct cv_plan_run *run, const struct cv_plan_op *op,
         return cv_plan_malformed(run, op->path);
     run->at = r.at;
     if (!leaf->symbols[index].ptr)
-        return cv_plan_fail(run, op->path, "symbol %lld of the enum is unknown to the reader "
-                                           "schema, which has no default for it",
+        return cv_plan_fail(run, op->path,
+                            "symbol %lld of the enum is unknown to the reader "
+                            "schema, which has no default for it",
                             (long long)index);
     value->bytes = leaf->symbols[index];
     return true;

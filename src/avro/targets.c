@@ -77,8 +77,7 @@ static void compile_missing(struct cv_plan_compiler *c, struct cv_plan_code *cod
         cv_plan_end_default(c, code);
     } else {
         if (dest.required)
-            cv_plan_problem(c, dest.path,
-                            "column %s is required and the schema has no such field",
+            cv_plan_problem(c, dest.path, "column %s is required and the schema has no such field",
                             c->table->root.fields[c->targets[index].column].name);
         cv_plan_compile_null(c, code, &dest);
     }
@@ -161,10 +160,13 @@ static void compile_group_branch(struct cv_plan_compiler *c, struct cv_plan_code
         compile_deeper(c, code, branch, u->reader, u->group, u->depth);
         return;
     }
+    if (!cv_plan_accepts_null(u->reader)) {
+        cv_plan_compile_fail(c, code, dest_of(c, u->group.indices[0]).path, CV_PLAN_NULL_REFUSED);
+        return;
+    }
     if (u->depth == 0)
         cv_plan_emit(c, code,
-                     (struct cv_plan_op){.code = CV_OP_ROOT_NULL,
-                                         .null_byte = CV_OP_NOT_NULLABLE});
+                     (struct cv_plan_op){.code = CV_OP_ROOT_NULL, .null_byte = CV_OP_NOT_NULLABLE});
     compile_nulls(c, code, u->group);
 }
 
@@ -174,6 +176,7 @@ static void compile_deeper(struct cv_plan_compiler *c, struct cv_plan_code *code
                            struct group group, size_t depth)
 {
     const struct cv_plan_dest dest = dest_of(c, group.indices[0]);
+    const struct cv_avro_type *resolved;
 
     if (writer->kind == CV_AVRO_UNION) {
         struct group_union context = {reader, group, depth};
@@ -183,15 +186,17 @@ static void compile_deeper(struct cv_plan_compiler *c, struct cv_plan_code *code
     }
     if (writer->kind != CV_AVRO_RECORD) {
         cv_plan_problem(c, dest.path, "a value of type %s has no field %s",
-                        cv_avro_kind_name(writer->kind),
-                        c->targets[group.indices[0]].path[depth]);
+                        cv_avro_kind_name(writer->kind), c->targets[group.indices[0]].path[depth]);
         return;
     }
-    if (reader)
-        reader = cv_plan_resolve(writer, reader);
-    if (reader && reader->kind != CV_AVRO_RECORD)
-        reader = NULL;
-    compile_record(c, code, writer, reader, group, depth);
+    resolved = reader ? cv_plan_resolve(writer, reader) : NULL;
+    if (reader && !resolved) {
+        cv_plan_problem(c, dest.path, "the writer's record %s cannot be read as the reader's %s",
+                        writer->name,
+                        reader->name ? reader->name : cv_avro_kind_name(reader->kind));
+        return;
+    }
+    compile_record(c, code, writer, resolved, group, depth);
 }
 
 static void compile_group(struct cv_plan_compiler *c, struct cv_plan_code *code,
@@ -244,9 +249,8 @@ bool cv_plan_begin_default(struct cv_plan_compiler *c, struct cv_plan_code *code
     constant->bytes = cv_arena_copy(c->arena, bytes.data, bytes.length);
     constant->length = bytes.length;
     cv_plan_emit(c, code,
-                 (struct cv_plan_op){.code = CV_OP_CONST,
-                                     .null_byte = CV_OP_NOT_NULLABLE,
-                                     .constant = constant});
+                 (struct cv_plan_op){
+                     .code = CV_OP_CONST, .null_byte = CV_OP_NOT_NULLABLE, .constant = constant});
     return true;
 }
 
@@ -291,8 +295,8 @@ enum cv_code cv_avro_plan_compile(const struct cv_avro_type *writer,
         cv_plan_compile_skip(&c, &code, writer);
     plan->root = *cv_plan_finish_block(&c, &code);
     if (cv_plan_is_full(&c))
-        result = cv_fail(err, CV_LIMIT, "the schema needs more than %d steps a record",
-                         CV_PLAN_OPS_MAX);
+        result =
+            cv_fail(err, CV_LIMIT, "the schema needs more than %d steps a record", CV_PLAN_OPS_MAX);
     else if (c.problems.length)
         result = cv_fail(err, CV_SCHEMA, "%s", cv_buf_text(&c.problems));
     else

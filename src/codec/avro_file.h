@@ -25,7 +25,8 @@ struct cv_avro_file_writer {
     enum cv_codec codec;
 };
 
-/* Writes the header with avro.schema, avro.codec and the given metadata. `codec` is NONE or DEFLATE. */
+/* Writes the header with avro.schema, avro.codec and the given metadata. `codec` is NONE or
+ * DEFLATE. */
 enum cv_code cv_avro_file_writer_init(struct cv_avro_file_writer *w, struct cv_buf *out,
                                       struct cv_str schema_json, enum cv_codec codec,
                                       const struct cv_avro_metadata *metadata,

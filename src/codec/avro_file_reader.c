@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define BLOCK_BYTES_MAX ((size_t)256 << 20) /* one block, unpacked */
+#define BLOCK_BYTES_MAX   ((size_t)256 << 20) /* one block, unpacked */
 #define METADATA_KEYS_MAX 10000
 #define EMPTY_OBJECTS_MAX 1000000
 

@@ -39,7 +39,8 @@ const char *cv_avro_logical_name(enum cv_avro_logical logical)
     return "none";
 }
 
-/* Most digits that always fit `size` bytes of two's complement: floor(log10(2^(8 size - 1) - 1)). */
+/* Most digits that always fit `size` bytes of two's complement: floor(log10(2^(8 size - 1) - 1)).
+ */
 static int64_t fixed_digits_max(uint32_t size)
 {
     if (size == 0)

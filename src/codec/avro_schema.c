@@ -8,15 +8,15 @@
 
 #include <stdlib.h>
 
-#define FIXED_BYTES_MAX (1 << 24)
+#define FIXED_BYTES_MAX  (1 << 24)
 #define ENUM_SYMBOLS_MAX ((size_t)1 << 20)
 
 static const char *const kind_names[] = {
-    [CV_AVRO_NULL] = "null",     [CV_AVRO_BOOLEAN] = "boolean", [CV_AVRO_INT] = "int",
-    [CV_AVRO_LONG] = "long",     [CV_AVRO_FLOAT] = "float",     [CV_AVRO_DOUBLE] = "double",
-    [CV_AVRO_BYTES] = "bytes",   [CV_AVRO_STRING] = "string",   [CV_AVRO_RECORD] = "record",
-    [CV_AVRO_ENUM] = "enum",     [CV_AVRO_ARRAY] = "array",     [CV_AVRO_MAP] = "map",
-    [CV_AVRO_UNION] = "union",   [CV_AVRO_FIXED] = "fixed",
+    [CV_AVRO_NULL] = "null",   [CV_AVRO_BOOLEAN] = "boolean", [CV_AVRO_INT] = "int",
+    [CV_AVRO_LONG] = "long",   [CV_AVRO_FLOAT] = "float",     [CV_AVRO_DOUBLE] = "double",
+    [CV_AVRO_BYTES] = "bytes", [CV_AVRO_STRING] = "string",   [CV_AVRO_RECORD] = "record",
+    [CV_AVRO_ENUM] = "enum",   [CV_AVRO_ARRAY] = "array",     [CV_AVRO_MAP] = "map",
+    [CV_AVRO_UNION] = "union", [CV_AVRO_FIXED] = "fixed",
 };
 
 const char *cv_avro_kind_name(enum cv_avro_kind kind)
@@ -97,8 +97,8 @@ static enum cv_code find_name(struct scope scope, const char *name,
     return CV_OK;
 }
 
-static enum cv_code read_texts(struct parser *parser, const struct cv_json *array,
-                               const char *what, const char *const **ret_texts, size_t *ret_count)
+static enum cv_code read_texts(struct parser *parser, const struct cv_json *array, const char *what,
+                               const char *const **ret_texts, size_t *ret_count)
 {
     size_t count = cv_json_size(array);
     const char **texts;
@@ -176,8 +176,8 @@ static enum cv_code parse_field(struct scope scope, const struct cv_json *json,
     field->name = cv_arena_strdup(parser->arena, name);
     if (!cv_json_get(json, "type"))
         return cv_fail(parser->err, CV_SCHEMA, "field \"%s\" has no type", name);
-    CV_TRY(parse_type(scope, cv_json_get(json, "type"), &field->type), parser->err,
-           "field \"%s\"", name);
+    CV_TRY(parse_type(scope, cv_json_get(json, "type"), &field->type), parser->err, "field \"%s\"",
+           name);
     CV_TRY(read_aliases(parser, json, NULL, &field->aliases, &field->alias_count), parser->err,
            "field \"%s\"", name);
     field->default_value = cv_json_get(json, "default");

@@ -62,8 +62,8 @@ struct cv_avro_type {
     enum cv_avro_logical logical;
     int32_t precision;
     int32_t scale;
-    bool adjust_to_utc; /* Iceberg's adjust-to-utc */
-    const char *name;   /* full name of record, enum, fixed; NULL otherwise */
+    bool adjust_to_utc;         /* Iceberg's adjust-to-utc */
+    const char *name;           /* full name of record, enum, fixed; NULL otherwise */
     const char *const *aliases; /* full names */
     size_t alias_count;
     struct cv_avro_field *fields; /* record */

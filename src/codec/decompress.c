@@ -60,8 +60,8 @@ static enum cv_code unpack_lz4(const void *bytes, size_t length, size_t plain_le
     if (plain_length > LZ4_MAX_INPUT_SIZE || length > INT32_MAX)
         return malformed(CV_CODEC_LZ4_RAW, err);
     CV_DO(reserve(CV_CODEC_LZ4_RAW, out, plain_length + 1, err));
-    got = LZ4_decompress_safe(bytes, (char *)out->data + out->length, (int)length,
-                              (int)plain_length);
+    got =
+        LZ4_decompress_safe(bytes, (char *)out->data + out->length, (int)length, (int)plain_length);
     if (got < 0)
         return malformed(CV_CODEC_LZ4_RAW, err);
     CV_DO(check_length(CV_CODEC_LZ4_RAW, (size_t)got, plain_length, err));

@@ -258,14 +258,14 @@ enum cv_code cv_json_optional_string(const struct cv_json *object, const char *k
     return is_absent(object, key) ? CV_OK : cv_json_read_string(object, key, ret_text, err);
 }
 
-enum cv_code cv_json_optional_i64(const struct cv_json *object, const char *key,
-                                  int64_t *ret_value, struct cv_error *err)
+enum cv_code cv_json_optional_i64(const struct cv_json *object, const char *key, int64_t *ret_value,
+                                  struct cv_error *err)
 {
     return is_absent(object, key) ? CV_OK : cv_json_read_i64(object, key, ret_value, err);
 }
 
-enum cv_code cv_json_optional_i32(const struct cv_json *object, const char *key,
-                                  int32_t *ret_value, struct cv_error *err)
+enum cv_code cv_json_optional_i32(const struct cv_json *object, const char *key, int32_t *ret_value,
+                                  struct cv_error *err)
 {
     return is_absent(object, key) ? CV_OK : cv_json_read_i32(object, key, ret_value, err);
 }

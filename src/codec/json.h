@@ -52,10 +52,10 @@ enum cv_code cv_json_read_array(const struct cv_json *object, const char *key,
                                 const struct cv_json **ret_array, struct cv_error *err);
 enum cv_code cv_json_optional_string(const struct cv_json *object, const char *key,
                                      const char **ret_text, struct cv_error *err);
-enum cv_code cv_json_optional_i64(const struct cv_json *object, const char *key,
-                                  int64_t *ret_value, struct cv_error *err);
-enum cv_code cv_json_optional_i32(const struct cv_json *object, const char *key,
-                                  int32_t *ret_value, struct cv_error *err);
+enum cv_code cv_json_optional_i64(const struct cv_json *object, const char *key, int64_t *ret_value,
+                                  struct cv_error *err);
+enum cv_code cv_json_optional_i32(const struct cv_json *object, const char *key, int32_t *ret_value,
+                                  struct cv_error *err);
 
 /* The node as compact JSON, keys in document order. */
 void cv_json_write_node(const struct cv_json *node, struct cv_buf *out);
@@ -67,7 +67,10 @@ struct cv_json_writer {
     bool comma; /* the next value needs one */
 };
 
-#define CV_JSON_WRITER(buf) {(buf), false}
+#define CV_JSON_WRITER(buf)                                                                        \
+    {                                                                                              \
+        (buf), false                                                                               \
+    }
 void cv_json_begin_object(struct cv_json_writer *w);
 void cv_json_end_object(struct cv_json_writer *w);
 void cv_json_begin_array(struct cv_json_writer *w);

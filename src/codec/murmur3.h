@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * 32-bit Murmur3, x86 variant, seed 0: the hash of Iceberg's bucket transform (spec, Appendix B). */
+ * 32-bit Murmur3, x86 variant, seed 0: the hash of Iceberg's bucket transform (spec, Appendix B).
+ */
 #ifndef CALVE_CODEC_MURMUR3_H
 #define CALVE_CODEC_MURMUR3_H
 

@@ -39,7 +39,10 @@ struct cv_thrift_writer {
     unsigned depth;
 };
 
-#define CV_THRIFT_WRITER(buf) {(buf), {0}, 0}
+#define CV_THRIFT_WRITER(buf)                                                                      \
+    {                                                                                              \
+        (buf), {0}, 0                                                                              \
+    }
 
 void cv_thrift_begin_struct(struct cv_thrift_writer *w); /* the outermost, or a list element */
 void cv_thrift_end_struct(struct cv_thrift_writer *w);

@@ -11,8 +11,7 @@
 #include <stdio.h>
 
 #define KIND(kind) (1u << CV_TYPE_##kind)
-#define NUMBERS                                                                                    \
-    (KIND(INT) | KIND(LONG) | KIND(FLOAT) | KIND(DOUBLE) | KIND(DECIMAL))
+#define NUMBERS    (KIND(INT) | KIND(LONG) | KIND(FLOAT) | KIND(DOUBLE) | KIND(DECIMAL))
 #define TIMESTAMPS (KIND(TIMESTAMP) | KIND(TIMESTAMPTZ))
 
 const int64_t cv_cast_powers_of_ten_[19] = {1,
@@ -95,8 +94,7 @@ static bool from_exact(cv_wide_int unscaled, int scale, const struct cv_type *to
     char text[64];
     struct cv_buf digits = {(uint8_t *)text, 0, sizeof text, sizeof text, false};
     const struct cv_value exact = {.kind = CV_TYPE_DECIMAL, .decimal = unscaled};
-    const struct cv_type type = {
-        .kind = CV_TYPE_DECIMAL, .precision = 38, .scale = (uint8_t)scale};
+    const struct cv_type type = {.kind = CV_TYPE_DECIMAL, .precision = 38, .scale = (uint8_t)scale};
 
     switch (to->kind) {
     case CV_TYPE_BOOLEAN:

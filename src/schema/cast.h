@@ -19,9 +19,9 @@ bool cv_cast_value(const struct cv_value *in, const struct cv_type *from, const 
                    struct cv_buf *scratch, struct cv_value *ret_out,
                    char reason[CV_CAST_REASON_BYTES]);
 
-/* The common case apart, without a struct cv_value: plain decimal text ("-12.5") whose digits fit an
- * unscaled decimal of at most 18 digits without rounding. False = ask cv_cast_value(), which knows
- * all forms and has the reason. */
+/* The common case apart, without a struct cv_value: plain decimal text ("-12.5") whose digits fit
+ * an unscaled decimal of at most 18 digits without rounding. False = ask cv_cast_value(), which
+ * knows all forms and has the reason. */
 extern const int64_t cv_cast_powers_of_ten_[19];
 
 static inline bool cv_cast_text_to_decimal64(struct cv_str text, uint8_t precision, uint8_t scale,

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECORDS 4096
-#define ROUNDS 400
+#define RECORDS      4096
+#define ROUNDS       400
 #define WIDE_COLUMNS 100
 
 struct bench {
@@ -161,7 +161,8 @@ static void wide(void)
 
     cv_buf_append_text(&avro, "{\"type\":\"record\",\"name\":\"Wide\",\"fields\":[");
     for (int i = 0; i < WIDE_COLUMNS; i++) {
-        cv_buf_printf(&avro, "%s{\"name\":\"c%d\",\"type\":%s}", i ? "," : "", i, avro_types[i % 4]);
+        cv_buf_printf(&avro, "%s{\"name\":\"c%d\",\"type\":%s}", i ? "," : "", i,
+                      avro_types[i % 4]);
         cv_buf_printf(&ddl, "%sc%d %s", i ? ", " : "", i, types[i % 4]);
     }
     cv_buf_append_text(&avro, "]}");

@@ -10,24 +10,69 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define R(fields) "{\"type\":\"record\",\"name\":\"R\",\"fields\":[" fields "]}"
+#define R(fields)     "{\"type\":\"record\",\"name\":\"R\",\"fields\":[" fields "]}"
 #define F(name, type) "{\"name\":\"" name "\",\"type\":" type "}"
-#define NUMBERS                                                                                    \
-    F("a", "\"int\"") "," F("b", "[\"null\",\"long\"]") "," F("c", "\"float\"") ","                \
-    F("d", "[\"double\",\"null\"]") "," F("e", "\"boolean\"") ","                                  \
-    F("f", "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,\"scale\":2}") ","    \
-    F("g", "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}") ","                         \
-    F("h", "{\"type\":\"long\",\"logicalType\":\"timestamp-nanos\"}") ","                          \
-    F("i", "{\"type\":\"int\",\"logicalType\":\"time-millis\"}") ","                               \
-    F("j", "{\"type\":\"fixed\",\"name\":\"D\",\"size\":16,\"logicalType\":\"decimal\","           \
-           "\"precision\":38}")
+#define NUMBERS                                                                                                                                                                                                                              \
+    F("a", "\"int\"")                                                                                                                                                                                                                        \
+    "," F("b", "[\"null\",\"long\"]") "," F("c", "\"float\"") "," F("d", "[\"double\",\"null\"]") "," F(                                                                                                                                     \
+        "e", "\"boolean\"") "," F("f",                                                                                                                                                                                                       \
+                                  "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":"                                                                                                                                           \
+                                  "10,\"scale\":2}") "," F("g", "{\"type\":\"long\","                                                                                                                                                        \
+                                                                "\"logicalType\":\"timestamp-"                                                                                                                                               \
+                                                                "millis\"}") "," F("h", "{\"type"                                                                                                                                            \
+                                                                                        "\":"                                                                                                                                                \
+                                                                                        "\"long\""                                                                                                                                           \
+                                                                                        ",\"logic"                                                                                                                                           \
+                                                                                        "alType\""                                                                                                                                           \
+                                                                                        ":\"times"                                                                                                                                           \
+                                                                                        "tamp-"                                                                                                                                              \
+                                                                                        "nanos\""                                                                                                                                            \
+                                                                                        "}") "," F("i",                                                                                                                                      \
+                                                                                                   "{\"type\":\"int\",\"logicalType\":\"time-millis\"}") "," F("j",                                                                          \
+                                                                                                                                                               "{\"type\":\"fixed\",\"name\":\"D\",\"size\":16,\"logicalType\":\"decimal\"," \
+                                                                                                                                                               "\"precision\":38}")
 #define NESTED                                                                                     \
-    F("a", "{\"type\":\"array\",\"items\":[\"null\",\"string\"]}") ","                             \
-    F("b", "{\"type\":\"map\",\"values\":" R(F("x", "\"bytes\"") "," F("y", "\"int\"")) "}") ","   \
-    F("c", "[\"null\",\"int\",\"string\",{\"type\":\"array\",\"items\":\"null\"}]") ","            \
-    F("d", "[\"null\",\"R\"]") "," F("e", "{\"type\":\"enum\",\"name\":\"E\","                     \
-                                          "\"symbols\":[\"A\",\"B\"]}") ","                        \
-    F("f", "{\"type\":\"string\",\"logicalType\":\"uuid\"}")
+    F("a", "{\"type\":\"array\",\"items\":[\"null\",\"string\"]}")                                 \
+    "," F("b",                                                                                     \
+          "{\"type\":\"map\",\"values\":" R(F("x", "\"bytes\"") "," F(                             \
+              "y",                                                                                 \
+              "\"int\"")) "}") "," F("c",                                                          \
+                                     "[\"null\",\"int\",\"string\",{\"type\":\"array\",\"items\":" \
+                                     "\"null\"}]") "," F("d",                                      \
+                                                         "[\"null\",\"R\"]") "," F("e",            \
+                                                                                   "{\"type\":"    \
+                                                                                   "\"enum\","     \
+                                                                                   "\"name\":"     \
+                                                                                   "\"E\","        \
+                                                                                   "\"symbols\":[" \
+                                                                                   "\"A\",\"B\"]"  \
+                                                                                   "}") "," F("f", \
+                                                                                              "{"  \
+                                                                                              "\"" \
+                                                                                              "ty" \
+                                                                                              "pe" \
+                                                                                              "\"" \
+                                                                                              ":"  \
+                                                                                              "\"" \
+                                                                                              "st" \
+                                                                                              "ri" \
+                                                                                              "ng" \
+                                                                                              "\"" \
+                                                                                              ","  \
+                                                                                              "\"" \
+                                                                                              "lo" \
+                                                                                              "gi" \
+                                                                                              "ca" \
+                                                                                              "lT" \
+                                                                                              "yp" \
+                                                                                              "e"  \
+                                                                                              "\"" \
+                                                                                              ":"  \
+                                                                                              "\"" \
+                                                                                              "uu" \
+                                                                                              "id" \
+                                                                                              "\"" \
+                                                                                              "}")
 
 static const struct {
     const char *writer;
@@ -87,8 +132,8 @@ static void compile(struct target *t, struct cv_str writer)
 
     if (cv_avro_schema_parse(writer, NULL, 0, &schema, &err) != CV_OK)
         return;
-    (void)cv_avro_plan_compile(schema->root, NULL, &t->table, t->targets,
-                               t->table.root.field_count, true, &t->plan, &err);
+    (void)cv_avro_plan_compile(schema->root, NULL, &t->table, t->targets, t->table.root.field_count,
+                               true, &t->plan, &err);
     cv_avro_schema_free(schema);
 }
 

@@ -235,24 +235,23 @@ static inline void check_refused(const char *writer, const char *reader, const c
 }
 
 /* Schemas in C: RECORD("R", FIELD("a", INT) "," FIELD("b", NULLABLE(STRING))). */
-#define RECORD(name, fields)                                                                       \
-    "{\"type\":\"record\",\"name\":\"" name "\",\"fields\":[" fields "]}"
-#define FIELD(name, type) "{\"name\":\"" name "\",\"type\":" type "}"
+#define RECORD(name, fields)         "{\"type\":\"record\",\"name\":\"" name "\",\"fields\":[" fields "]}"
+#define FIELD(name, type)            "{\"name\":\"" name "\",\"type\":" type "}"
 #define FIELD_MORE(name, type, more) "{\"name\":\"" name "\",\"type\":" type "," more "}"
-#define NULLABLE(type) "[\"null\"," type "]"
-#define ARRAY(items) "{\"type\":\"array\",\"items\":" items "}"
-#define MAP(values) "{\"type\":\"map\",\"values\":" values "}"
-#define LOGICAL(type, logical) "{\"type\":\"" type "\",\"logicalType\":\"" logical "\"}"
-#define FIXED(name, size) "{\"type\":\"fixed\",\"name\":\"" name "\",\"size\":" size "}"
+#define NULLABLE(type)               "[\"null\"," type "]"
+#define ARRAY(items)                 "{\"type\":\"array\",\"items\":" items "}"
+#define MAP(values)                  "{\"type\":\"map\",\"values\":" values "}"
+#define LOGICAL(type, logical)       "{\"type\":\"" type "\",\"logicalType\":\"" logical "\"}"
+#define FIXED(name, size)            "{\"type\":\"fixed\",\"name\":\"" name "\",\"size\":" size "}"
 #define DECIMAL(precision, scale)                                                                  \
-    "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":" precision                     \
-    ",\"scale\":" scale "}"
-#define INT "\"int\""
-#define LONG "\"long\""
-#define FLOAT "\"float\""
-#define DOUBLE "\"double\""
-#define STRING "\"string\""
-#define BYTES "\"bytes\""
+    "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":" precision ",\"scale\":" scale \
+    "}"
+#define INT     "\"int\""
+#define LONG    "\"long\""
+#define FLOAT   "\"float\""
+#define DOUBLE  "\"double\""
+#define STRING  "\"string\""
+#define BYTES   "\"bytes\""
 #define BOOLEAN "\"boolean\""
 
 #endif

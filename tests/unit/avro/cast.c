@@ -18,17 +18,17 @@ static void casts_text_to_decimals(void **state)
 {
     struct plan_test t;
 
-    CV_ASSERT_OK(plan_test_compile(&t, ONE(NULLABLE(STRING)), NULL, "a decimal(10,2)", "CAST a",
-                                   true),
-                 &t.err);
+    CV_ASSERT_OK(
+        plan_test_compile(&t, ONE(NULLABLE(STRING)), NULL, "a decimal(10,2)", "CAST a", true),
+        &t.err);
     check_row(&t, "02 0a 3132302e35", "{a: 120.50}");
     check_row(&t, "02 02 37", "{a: 7.00}");
     check_row(&t, "02 0a 2d302e3031", "{a: -0.01}");
     check_row(&t, "02 16 39393939393939392e3939", "{a: 99999999.99}");
-    check_row(&t, "02 0a 302e303035", "{a: 0.01}");            /* rounds half up */
-    check_row(&t, "02 08 20312e32", "{a: 1.20}");              /* a blank in front */
-    check_row(&t, "02 06 316532", "{a: 100.00}");              /* 1e2 */
-    check_row(&t, "02 0a 2b312e3235", "{a: 1.25}");            /* +1.25 */
+    check_row(&t, "02 0a 302e303035", "{a: 0.01}"); /* rounds half up */
+    check_row(&t, "02 08 20312e32", "{a: 1.20}");   /* a blank in front */
+    check_row(&t, "02 06 316532", "{a: 100.00}");   /* 1e2 */
+    check_row(&t, "02 0a 2b312e3235", "{a: 1.25}"); /* +1.25 */
     check_row(&t, "00", "{a: null}");
     check_bad(&t, "02 00", "a", "cannot be cast");
     check_bad(&t, "02 02 2d", "a", "cannot be cast");
@@ -46,9 +46,9 @@ static void casts_text_to_a_wider_column(void **state)
                     CV_SCHEMA, "string cannot be written", &t.err);
     t.targets[0].cast = CV_AVRO_CAST;
     t.targets[0].cast_type = (struct cv_type){.kind = CV_TYPE_DECIMAL, .precision = 10, .scale = 2};
-    CV_ASSERT_OK(cv_avro_plan_compile(t.writer->root, NULL, &t.table, t.targets, 1, true, &t.plan,
-                                      &t.err),
-                 &t.err);
+    CV_ASSERT_OK(
+        cv_avro_plan_compile(t.writer->root, NULL, &t.table, t.targets, 1, true, &t.plan, &t.err),
+        &t.err);
     check_row(&t, "04 2d31", "{a: -1.00}");
     plan_test_release(&t);
 }
@@ -105,12 +105,9 @@ static void refused_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(casts_text_to_decimals),
-        cmocka_unit_test(casts_text_to_a_wider_column),
-        cmocka_unit_test(try_cast_gives_null),
-        cmocka_unit_test(casts_other_types),
-        cmocka_unit_test(same_type_is_no_cast),
-        cmocka_unit_test(casts_every_branch),
+        cmocka_unit_test(casts_text_to_decimals), cmocka_unit_test(casts_text_to_a_wider_column),
+        cmocka_unit_test(try_cast_gives_null),    cmocka_unit_test(casts_other_types),
+        cmocka_unit_test(same_type_is_no_cast),   cmocka_unit_test(casts_every_branch),
         cmocka_unit_test(refused_at_once),
     };
 

@@ -173,9 +173,9 @@ static void edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_types),     cmocka_unit_test(nested_records),
+        cmocka_unit_test(all_types),       cmocka_unit_test(nested_records),
         cmocka_unit_test(deeply_nullable), cmocka_unit_test(logical_types),
-        cmocka_unit_test(decimals),      cmocka_unit_test(enums_and_fixed),
+        cmocka_unit_test(decimals),        cmocka_unit_test(enums_and_fixed),
         cmocka_unit_test(edges),
     };
 

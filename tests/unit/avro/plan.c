@@ -5,10 +5,14 @@
 
 /* supplier, item, price, bid_time, order_id of the orders scenario, each in a union with null. */
 #define ORDER                                                                                      \
-    RECORD("Gen0", FIELD("supplier", NULLABLE(STRING)) "," FIELD("item", NULLABLE(STRING)) ","     \
-           FIELD("price", NULLABLE(STRING)) ","                                                    \
-           FIELD("bid_time", NULLABLE(LOGICAL("long", "timestamp-millis"))) ","                    \
-           FIELD("order_id", NULLABLE(STRING)))
+    RECORD("Gen0",                                                                                 \
+           FIELD("supplier", NULLABLE(STRING)) "," FIELD("item", NULLABLE(STRING)) "," FIELD(      \
+               "price",                                                                            \
+               NULLABLE(STRING)) "," FIELD("bid_time",                                             \
+                                           NULLABLE(LOGICAL(                                       \
+                                               "long",                                             \
+                                               "timestamp-millis"))) "," FIELD("order_id",         \
+                                                                               NULLABLE(STRING)))
 #define ORDER_TABLE                                                                                \
     "order_id string, item string, price decimal(10,2), supplier string, bid_time timestamp"
 #define ORDER_SOURCES "order_id, item, CAST price, supplier, bid_time"
@@ -59,13 +63,21 @@ static void nullable_at_the_top(void **state)
 
 static void primitives(void **state)
 {
-    check_one(RECORD("R", FIELD("a", BOOLEAN) "," FIELD("b", INT) "," FIELD("c", LONG) ","
-                     FIELD("d", FLOAT) "," FIELD("e", DOUBLE) "," FIELD("f", BYTES) ","
-                     FIELD("g", STRING) "," FIELD("h", FIXED("F", "3"))),
-              "a boolean, b int, c bigint, d float, e double, f binary, g string, h fixed[3]",
-              "01 ffffffff0f feffffffffffffffff01 0000c03f 000000000000f8bf 04dead 04c3a9 010203",
-              "{a: true, b: -2147483648, c: 9223372036854775807, d: 1.5, e: -1.5, f: dead, "
-              "g: \"\xc3\xa9\", h: 010203}");
+    check_one(
+        RECORD(
+            "R",
+            FIELD("a", BOOLEAN) "," FIELD("b", INT) "," FIELD("c", LONG) "," FIELD(
+                "d",
+                FLOAT) "," FIELD("e",
+                                 DOUBLE) "," FIELD("f",
+                                                   BYTES) "," FIELD("g",
+                                                                    STRING) "," FIELD("h",
+                                                                                      FIXED("F",
+                                                                                            "3"))),
+        "a boolean, b int, c bigint, d float, e double, f binary, g string, h fixed[3]",
+        "01 ffffffff0f feffffffffffffffff01 0000c03f 000000000000f8bf 04dead 04c3a9 010203",
+        "{a: true, b: -2147483648, c: 9223372036854775807, d: 1.5, e: -1.5, f: dead, "
+        "g: \"\xc3\xa9\", h: 010203}");
 }
 
 static void widens(void **state)
@@ -90,49 +102,70 @@ static void bad_primitives(void **state)
 
 static void logical_types(void **state)
 {
-    check_one(RECORD("R", FIELD("a", LOGICAL("int", "date")) ","
-                     FIELD("b", LOGICAL("int", "time-millis")) ","
-                     FIELD("c", LOGICAL("long", "time-micros")) ","
-                     FIELD("d", LOGICAL("long", "timestamp-millis")) ","
-                     FIELD("e", LOGICAL("long", "timestamp-micros")) ","
-                     FIELD("f", LOGICAL("long", "timestamp-nanos"))),
-              "a date, b time, c time, d timestamp, e timestamp, f timestamp",
-              "01 d00f 02 01 01 01",
-              "{a: 1969-12-31, b: 00:00:01, c: 00:00:00.000001, "
-              "d: 1969-12-31T23:59:59.999000+00:00, e: 1969-12-31T23:59:59.999999+00:00, "
-              "f: 1969-12-31T23:59:59.999999+00:00}");
-    check_one(RECORD("R", FIELD("a", LOGICAL("long", "local-timestamp-millis")) ","
-                     FIELD("b", LOGICAL("long", "local-timestamp-micros")) ","
-                     FIELD("c", LOGICAL("long", "local-timestamp-nanos"))),
-              "a timestamp_ntz, b timestamp_ntz, c timestamp_ntz", "02 02 d00f",
-              "{a: 1970-01-01T00:00:00.001000, b: 1970-01-01T00:00:00.000001, "
-              "c: 1970-01-01T00:00:00.000001}");
+    check_one(
+        RECORD(
+            "R",
+            FIELD("a", LOGICAL("int", "date")) "," FIELD("b", LOGICAL("int", "time-millis")) "," FIELD(
+                "c",
+                LOGICAL(
+                    "long",
+                    "time-micros")) "," FIELD("d",
+                                              LOGICAL(
+                                                  "long",
+                                                  "timestamp-millis")) "," FIELD("e",
+                                                                                 LOGICAL(
+                                                                                     "long",
+                                                                                     "timestamp-"
+                                                                                     "micros")) "," FIELD("f",
+                                                                                                          LOGICAL(
+                                                                                                              "long",
+                                                                                                              "timestamp-nanos"))),
+        "a date, b time, c time, d timestamp, e timestamp, f timestamp", "01 d00f 02 01 01 01",
+        "{a: 1969-12-31, b: 00:00:01, c: 00:00:00.000001, "
+        "d: 1969-12-31T23:59:59.999000+00:00, e: 1969-12-31T23:59:59.999999+00:00, "
+        "f: 1969-12-31T23:59:59.999999+00:00}");
+    check_one(
+        RECORD("R",
+               FIELD("a", LOGICAL("long", "local-timestamp-millis")) "," FIELD(
+                   "b",
+                   LOGICAL("long",
+                           "local-timestamp-micros")) "," FIELD("c",
+                                                                LOGICAL("long",
+                                                                        "local-timestamp-nanos"))),
+        "a timestamp_ntz, b timestamp_ntz, c timestamp_ntz", "02 02 d00f",
+        "{a: 1970-01-01T00:00:00.001000, b: 1970-01-01T00:00:00.000001, "
+        "c: 1970-01-01T00:00:00.000001}");
     /* an instant may go to a timestamp without zone (lab 08's table) */
     check_one(RECORD("R", FIELD("a", LOGICAL("long", "timestamp-millis"))), "a timestamp_ntz", "02",
               "{a: 1970-01-01T00:00:00.001000}");
-    check_one(RECORD("R", FIELD("a", LOGICAL("string", "uuid")) ","
-                     FIELD("b", LOGICAL("string", "uuid")) ","
-                     FIELD("c", "{\"type\":\"fixed\",\"name\":\"U\",\"size\":16,"
-                                "\"logicalType\":\"uuid\"}")),
-              "a uuid, b string, c uuid",
-              "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
-              "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
-              "f79c3e09677c4bbda4793f349cb785e7",
-              "{a: f79c3e09-677c-4bbd-a479-3f349cb785e7, "
-              "b: \"f79c3e09-677c-4bbd-a479-3f349cb785e7\", "
-              "c: f79c3e09-677c-4bbd-a479-3f349cb785e7}");
+    check_one(
+        RECORD("R",
+               FIELD("a", LOGICAL("string", "uuid")) "," FIELD(
+                   "b", LOGICAL("string",
+                                "uuid")) "," FIELD("c",
+                                                   "{\"type\":\"fixed\",\"name\":\"U\",\"size\":16,"
+                                                   "\"logicalType\":\"uuid\"}")),
+        "a uuid, b string, c uuid",
+        "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
+        "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
+        "f79c3e09677c4bbda4793f349cb785e7",
+        "{a: f79c3e09-677c-4bbd-a479-3f349cb785e7, "
+        "b: \"f79c3e09-677c-4bbd-a479-3f349cb785e7\", "
+        "c: f79c3e09-677c-4bbd-a479-3f349cb785e7}");
 }
 
 static void bad_logical_values(void **state)
 {
     struct plan_test t;
 
-    CV_ASSERT_OK(plan_test_compile(&t,
-                                   RECORD("R", FIELD("a", LOGICAL("long", "timestamp-millis")) ","
-                                          FIELD("b", LOGICAL("int", "time-millis")) ","
-                                          FIELD("c", LOGICAL("string", "uuid"))),
-                                   NULL, "a timestamp, b time, c uuid", NULL, true),
-                 &t.err);
+    CV_ASSERT_OK(
+        plan_test_compile(
+            &t,
+            RECORD("R", FIELD("a", LOGICAL("long", "timestamp-millis")) "," FIELD(
+                            "b", LOGICAL("int", "time-millis")) "," FIELD("c", LOGICAL("string",
+                                                                                       "uuid"))),
+            NULL, "a timestamp, b time, c uuid", NULL, true),
+        &t.err);
     check_bad(&t, "feffffffffffffffff01 00 00", "a", "beyond");
     check_bad(&t, "00 80f0b252 00", "b", "no time of day"); /* 86400000 */
     check_bad(&t, "00 01 00", "b", "no time of day");
@@ -212,7 +245,8 @@ static void blocks_of_arrays_and_maps(void **state)
 /* Items that take no bytes cannot be used to fill memory. */
 static void arrays_of_nothing(void **state)
 {
-    static const char writer[] = RECORD("R", FIELD("l", ARRAY(RECORD("E", ""))) "," FIELD("z", INT));
+    static const char writer[] =
+        RECORD("R", FIELD("l", ARRAY(RECORD("E", ""))) "," FIELD("z", INT));
     struct plan_test t;
 
     CV_ASSERT_OK(plan_test_compile(&t, writer, NULL, "l array<struct<a: int>>, z int", NULL, true),
@@ -227,19 +261,21 @@ static void arrays_of_nothing(void **state)
 
 static void nested_containers(void **state)
 {
-    check_one(RECORD("R", FIELD("a", ARRAY(NULLABLE(ARRAY(NULLABLE(STRING))))) ","
-                     FIELD("m", MAP(NULLABLE(RECORD("S", FIELD("x", INT) "," FIELD("y", LONG)))))),
-              "a array<array<string>>, m map<string, struct<y: bigint, q: string>>",
-              "04 00 02 04 00 02 0278 00 00  04 026b 02 02 04 026c 00 00",
-              "{a: [null, [null, \"x\"]], m: {\"k\": {y: 2, q: null}, \"l\": null}}");
+    check_one(
+        RECORD("R", FIELD("a", ARRAY(NULLABLE(ARRAY(NULLABLE(STRING))))) "," FIELD(
+                        "m", MAP(NULLABLE(RECORD("S", FIELD("x", INT) "," FIELD("y", LONG)))))),
+        "a array<array<string>>, m map<string, struct<y: bigint, q: string>>",
+        "04 00 02 04 00 02 0278 00 00  04 026b 02 02 04 026c 00 00",
+        "{a: [null, [null, \"x\"]], m: {\"k\": {y: 2, q: null}, \"l\": null}}");
 }
 
 /* Iceberg's maps with other keys: an array of key-value records. */
 static void map_as_array(void **state)
 {
-    check_one(RECORD("R", FIELD("m", "{\"type\":\"array\",\"logicalType\":\"map\",\"items\":" RECORD(
-                                         "k1_v2", FIELD("key", INT) "," FIELD("value", LONG)) "}")),
-              "m map<int,bigint>", "04 02 04 06 08 00", "{m: {1: 2, 3: 4}}");
+    check_one(
+        RECORD("R", FIELD("m", "{\"type\":\"array\",\"logicalType\":\"map\",\"items\":" RECORD(
+                                   "k1_v2", FIELD("key", INT) "," FIELD("value", LONG)) "}")),
+        "m map<int,bigint>", "04 02 04 06 08 00", "{m: {1: 2, 3: 4}}");
 }
 
 /* case 12, without a reader: a branch that does not convert is bad only when met. */
@@ -247,8 +283,8 @@ static void unions(void **state)
 {
     struct plan_test t;
 
-    check_one(RECORD("R", FIELD("a", "[\"int\",\"null\",\"long\"]") ","
-                     FIELD("b", "[\"float\",\"double\"]")),
+    check_one(RECORD("R", FIELD("a", "[\"int\",\"null\",\"long\"]") "," FIELD(
+                              "b", "[\"float\",\"double\"]")),
               "a bigint, b double", "04 06 00 0000c03f", "{a: 3, b: 1.5}");
     check_one(RECORD("R", FIELD("a", "[\"int\",\"null\"]")), "a int", "00 0e", "{a: 7}");
     check_one(RECORD("R", FIELD("a", "[\"int\",\"null\"]")), "a int", "02", "{a: null}");
@@ -287,6 +323,8 @@ static void refusals(void **state)
                   NULL, "a bigint", NULL, "fixed (duration) cannot be written");
     check_refused(RECORD("R", FIELD("a", LOGICAL("long", "local-timestamp-millis"))), NULL,
                   "a timestamp", NULL, "local-timestamp-millis");
+    check_refused(RECORD("R", FIELD("s", RECORD("S", FIELD_MORE("x", INT, "\"aliases\":[\"y\"]")))),
+                  NULL, "s struct<x: int, y: int>", NULL, "s: field x would fill both x and y");
     /* all problems at once */
     check_refused(RECORD("R", FIELD("a", DOUBLE) "," FIELD("b", STRING)), NULL,
                   "a int, b int, c int NOT NULL", NULL, "; b: string cannot");
@@ -298,14 +336,16 @@ static void nulls_into_required(void **state)
 {
     struct plan_test t;
 
-    CV_ASSERT_OK(plan_test_compile(&t,
-                                   RECORD("R", FIELD("a", NULLABLE(INT)) ","
-                                          FIELD("s", NULLABLE(RECORD("S", FIELD("k", NULLABLE(INT))))) ","
-                                          FIELD("l", ARRAY(NULLABLE(INT)))),
-                                   NULL,
-                                   "a int NOT NULL, s struct<k: int NOT NULL>, l array<int>", NULL,
-                                   true),
-                 &t.err);
+    CV_ASSERT_OK(
+        plan_test_compile(
+            &t,
+            RECORD("R",
+                   FIELD("a", NULLABLE(INT)) "," FIELD(
+                       "s", NULLABLE(RECORD(
+                                "S", FIELD("k", NULLABLE(INT))))) "," FIELD("l",
+                                                                            ARRAY(NULLABLE(INT)))),
+            NULL, "a int NOT NULL, s struct<k: int NOT NULL>, l array<int>", NULL, true),
+        &t.err);
     check_row(&t, "02 02 00 00", "{a: 1, s: null, l: []}");
     check_row(&t, "02 02 02 02 02 02 00 00", "{a: 1, s: {k: 1}, l: [null]}");
     check_bad(&t, "00 00 00", "a", "a null where the column is required");
@@ -321,10 +361,11 @@ static void nulls_into_required(void **state)
 static void paths_into_records(void **state)
 {
     static const char writer[] = RECORD(
-        "R", FIELD("x", STRING) ","
-             FIELD("a", NULLABLE(RECORD("A", FIELD("b", RECORD("B", FIELD("c", INT) ","
-                                                               FIELD("d", STRING))) ","
-                                             FIELD("e", LONG)))));
+        "R",
+        FIELD("x", STRING) "," FIELD(
+            "a",
+            NULLABLE(RECORD("A", FIELD("b", RECORD("B", FIELD("c", INT) "," FIELD(
+                                                            "d", STRING))) "," FIELD("e", LONG)))));
     struct plan_test t;
 
     CV_ASSERT_OK(plan_test_compile(&t, writer, NULL,
@@ -356,9 +397,23 @@ static void names_in_any_case(void **state)
 
 static void enums_and_aliases(void **state)
 {
-    check_one(RECORD("R", FIELD("e", "{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"B\"]}") ","
-                     FIELD_MORE("new", INT, "\"aliases\":[\"old\"]")),
-              "e string, old int", "02 0e", "{e: \"B\", old: 7}");
+    check_one(
+        RECORD(
+            "R",
+            FIELD(
+                "e",
+                "{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"B\"]}") "," FIELD_MORE("ne"
+                                                                                               "w",
+                                                                                               INT,
+                                                                                               "\"a"
+                                                                                               "lia"
+                                                                                               "ses"
+                                                                                               "\":"
+                                                                                               "[\""
+                                                                                               "old"
+                                                                                               "\""
+                                                                                               "]")),
+        "e string, old int", "02 0e", "{e: \"B\", old: 7}");
 }
 
 /* case 17 */
@@ -385,12 +440,33 @@ static void recursion(void **state)
 
 static void skips_everything(void **state)
 {
-    check_one(RECORD("R", FIELD("a", NULLABLE(STRING)) "," FIELD("b", "[\"int\",\"null\"]") ","
-                     FIELD("c", "[\"null\",\"double\",{\"type\":\"map\",\"values\":\"bytes\"}]") ","
-                     FIELD("d", RECORD("S", FIELD("x", BOOLEAN) "," FIELD("y", FIXED("F", "2")))) ","
-                     FIELD("n", "\"null\"") "," FIELD("f", FLOAT) "," FIELD("z", INT)),
-              "z int",
-              "02 0278 00 02 04 02 026b 0401ff 00 01 aabb 00000000 0e", "{z: 7}");
+    check_one(
+        RECORD(
+            "R",
+            FIELD("a", NULLABLE(STRING)) "," FIELD("b", "[\"int\",\"null\"]") "," FIELD("c", "[\"nu"
+                                                                                             "ll\","
+                                                                                             "\"dou"
+                                                                                             "ble\""
+                                                                                             ",{"
+                                                                                             "\"typ"
+                                                                                             "e\":"
+                                                                                             "\"map"
+                                                                                             "\","
+                                                                                             "\"val"
+                                                                                             "ues\""
+                                                                                             ":\"by"
+                                                                                             "tes\""
+                                                                                             "}]") "," FIELD(
+                "d",
+                RECORD(
+                    "S",
+                    FIELD("x", BOOLEAN) "," FIELD(
+                        "y",
+                        FIXED("F", "2")))) "," FIELD("n",
+                                                     "\"null\"") "," FIELD("f",
+                                                                           FLOAT) "," FIELD("z",
+                                                                                            INT)),
+        "z int", "02 0278 00 02 04 02 026b 0401ff 00 01 aabb 00000000 0e", "{z: 7}");
 }
 
 static void the_datum_as_a_whole(void **state)
@@ -398,13 +474,13 @@ static void the_datum_as_a_whole(void **state)
     struct plan_test t;
     struct cv_avro_target whole = {.column = 0};
 
-    CV_ASSERT_OK(plan_test_compile(&t, RECORD("R", FIELD("a", INT)), NULL, "v struct<a: int>",
-                                   NULL, true),
-                 &t.err);
+    CV_ASSERT_OK(
+        plan_test_compile(&t, RECORD("R", FIELD("a", INT)), NULL, "v struct<a: int>", NULL, true),
+        &t.err);
     cv_avro_plan_free(t.plan);
-    CV_ASSERT_OK(cv_avro_plan_compile(t.writer->root, NULL, &t.table, &whole, 1, true, &t.plan,
-                                      &t.err),
-                 &t.err);
+    CV_ASSERT_OK(
+        cv_avro_plan_compile(t.writer->root, NULL, &t.table, &whole, 1, true, &t.plan, &t.err),
+        &t.err);
     check_row(&t, "0e", "{v: {a: 7}}");
     plan_test_release(&t);
 }
@@ -412,28 +488,17 @@ static void the_datum_as_a_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decodes_an_order),
-        cmocka_unit_test(nullable_at_the_top),
-        cmocka_unit_test(primitives),
-        cmocka_unit_test(widens),
-        cmocka_unit_test(bad_primitives),
-        cmocka_unit_test(logical_types),
-        cmocka_unit_test(bad_logical_values),
-        cmocka_unit_test(decimals),
-        cmocka_unit_test(wide_decimals),
-        cmocka_unit_test(blocks_of_arrays_and_maps),
-        cmocka_unit_test(arrays_of_nothing),
-        cmocka_unit_test(nested_containers),
-        cmocka_unit_test(map_as_array),
-        cmocka_unit_test(unions),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(nulls_into_required),
-        cmocka_unit_test(paths_into_records),
-        cmocka_unit_test(names_in_any_case),
-        cmocka_unit_test(enums_and_aliases),
-        cmocka_unit_test(recursion),
-        cmocka_unit_test(skips_everything),
-        cmocka_unit_test(the_datum_as_a_whole),
+        cmocka_unit_test(decodes_an_order),   cmocka_unit_test(nullable_at_the_top),
+        cmocka_unit_test(primitives),         cmocka_unit_test(widens),
+        cmocka_unit_test(bad_primitives),     cmocka_unit_test(logical_types),
+        cmocka_unit_test(bad_logical_values), cmocka_unit_test(decimals),
+        cmocka_unit_test(wide_decimals),      cmocka_unit_test(blocks_of_arrays_and_maps),
+        cmocka_unit_test(arrays_of_nothing),  cmocka_unit_test(nested_containers),
+        cmocka_unit_test(map_as_array),       cmocka_unit_test(unions),
+        cmocka_unit_test(refusals),           cmocka_unit_test(nulls_into_required),
+        cmocka_unit_test(paths_into_records), cmocka_unit_test(names_in_any_case),
+        cmocka_unit_test(enums_and_aliases),  cmocka_unit_test(recursion),
+        cmocka_unit_test(skips_everything),   cmocka_unit_test(the_datum_as_a_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

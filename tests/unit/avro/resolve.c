@@ -39,8 +39,7 @@ static void promotes_numbers(void **state)
 }
 
 /* case 18 */
-#define WRITER_COLOR                                                                               \
-    "{\"type\":\"enum\",\"name\":\"Color\",\"symbols\":[\"A\",\"B\",\"C\"]}"
+#define WRITER_COLOR "{\"type\":\"enum\",\"name\":\"Color\",\"symbols\":[\"A\",\"B\",\"C\"]}"
 #define READER_COLOR(more)                                                                         \
     "{\"type\":\"enum\",\"name\":\"Color\",\"symbols\":[\"A\",\"B\"]" more "}"
 #define RENAMED(color)                                                                             \
@@ -49,7 +48,8 @@ static void promotes_numbers(void **state)
 
 static void aliases_and_enum_defaults(void **state)
 {
-    static const char writer[] = RECORD("a.R", FIELD("old", STRING) "," FIELD("color", WRITER_COLOR));
+    static const char writer[] =
+        RECORD("a.R", FIELD("old", STRING) "," FIELD("color", WRITER_COLOR));
     struct plan_test t;
 
     check_read(writer, RENAMED(READER_COLOR(",\"default\":\"B\"")), "new string, color string",
@@ -66,18 +66,23 @@ static void aliases_and_enum_defaults(void **state)
 
 static void fills_in_defaults(void **state)
 {
-    static const char reader[] = RECORD(
-        "R", FIELD("a", INT) "," FIELD_MORE("n", NULLABLE(STRING), "\"default\":null") ","
-             FIELD_MORE("s", STRING, "\"default\":\"none\"") ","
-             FIELD_MORE("l", ARRAY(LONG), "\"default\":[1,2]") ","
-             FIELD_MORE("m", MAP(DOUBLE), "\"default\":{\"k\":1.5}") ","
-             FIELD_MORE("b", BYTES, "\"default\":\"\\u00ff\\u0001\"") ","
-             FIELD_MORE("r", RECORD("S", FIELD("x", INT) ","
-                                    FIELD_MORE("y", BOOLEAN, "\"default\":true")),
-                        "\"default\":{\"x\":-1}") ","
-             FIELD_MORE("u", "[\"int\",\"string\"]", "\"default\":5") ","
-             FIELD_MORE("e", WRITER_COLOR, "\"default\":\"C\"") ","
-             FIELD_MORE("d", DECIMAL("4", "2"), "\"default\":\"\\u00ff\""));
+    static const char reader[] =
+        RECORD("R",
+               FIELD("a",
+                     INT) "," FIELD_MORE("n",
+                                         NULLABLE(STRING), "\"default\":null") "," FIELD_MORE("s", STRING, "\"default\":\"none\"") "," FIELD_MORE("l", ARRAY(LONG), "\"default\":[1,2]") "," FIELD_MORE("m", MAP(DOUBLE), "\"default\":{\"k\":1.5}") "," FIELD_MORE("b", BYTES, "\"default\":\"\\u00ff\\u0001\"") "," FIELD_MORE("r",
+                                                                                                                                                                                                                                                                                                                                 RECORD(
+                                                                                                                                                                                                                                                                                                                                     "S",
+                                                                                                                                                                                                                                                                                                                                     FIELD(
+                                                                                                                                                                                                                                                                                                                                         "x", INT) "," FIELD_MORE("y", BOOLEAN,
+                                                                                                                                                                                                                                                                                                                                                                  "\"default\":true")),
+                                                                                                                                                                                                                                                                                                                                 "\"default\":{\"x\":-1}") "," FIELD_MORE("u",
+                                                                                                                                                                                                                                                                                                                                                                          "[\"int\",\"string\"]", "\"default\":5") "," FIELD_MORE("e",
+                                                                                                                                                                                                                                                                                                                                                                                                                                  WRITER_COLOR, "\"default\":\"C\"") "," FIELD_MORE("d",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    DECIMAL(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "4",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "2"),
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "\"default\":\"\\u00ff\""));
 
     check_read(ONE(INT), reader,
                "a int, n string, s string, l array<bigint>, m map<string,double>, b binary, "
@@ -91,9 +96,13 @@ static void nested_defaults_and_paths(void **state)
 {
     static const char writer[] = RECORD("R", FIELD("r", RECORD("S", FIELD("x", INT))));
     static const char reader[] = RECORD(
-        "R", FIELD("r", RECORD("S", FIELD("x", LONG) ","
-                                    FIELD_MORE("y", STRING, "\"default\":\"d\""))) ","
-             FIELD_MORE("q", RECORD("Q", FIELD("z", INT)), "\"default\":{\"z\":9}"));
+        "R",
+        FIELD("r",
+              RECORD("S", FIELD("x", LONG) "," FIELD_MORE(
+                              "y", STRING,
+                              "\"default\":\"d\""))) "," FIELD_MORE("q",
+                                                                    RECORD("Q", FIELD("z", INT)),
+                                                                    "\"default\":{\"z\":9}"));
     struct plan_test t;
 
     check_read(writer, reader, "r struct<x: bigint, y: string>", "0e", "{r: {x: 7, y: \"d\"}}");
@@ -134,6 +143,11 @@ static void reader_without_null(void **state)
     check_row(&t, "02 0e", "{a: 7}");
     check_bad(&t, "00", "a", "which the reader schema does not allow");
     plan_test_release(&t);
+    CV_ASSERT_OK(plan_test_compile(&t, NULLABLE(ONE(INT)), ONE(INT), "a int", NULL, true), &t.err);
+    check_row(&t, "02 0e", "{a: 7}");
+    check_bad(&t, "00", "a", "which the reader schema does not allow");
+    plan_test_release(&t);
+    check_refused(ONE(INT), INT, "a int", NULL, "the writer's record R cannot be read as");
 }
 
 static void unions_against_unions(void **state)
@@ -155,10 +169,13 @@ static void branches_of_records(void **state)
 {
     static const char writer[] =
         ONE("[\"null\"," RECORD("x.A", FIELD("v", INT)) "," RECORD("x.B", FIELD("w", INT)) "]");
-    static const char reader[] = ONE("[\"null\"," RECORD("y.B", FIELD_MORE("v", INT, "\"default\":1") ","
-                                     FIELD_MORE("w", INT, "\"default\":2")) ","
-                                     RECORD("y.A", FIELD_MORE("v", INT, "\"default\":3") ","
-                                     FIELD_MORE("w", INT, "\"default\":4")) "]");
+    static const char reader[] = ONE("[\"null\"," RECORD(
+        "y.B",
+        FIELD_MORE("v", INT, "\"default\":1") "," FIELD_MORE(
+            "w", INT,
+            "\"default\":2")) "," RECORD("y.A",
+                                         FIELD_MORE("v", INT, "\"default\":3") "," FIELD_MORE(
+                                             "w", INT, "\"default\":4")) "]");
 
     check_read(writer, reader, "a struct<v: int, w: int>", "02 0e", "{a: {v: 7, w: 4}}");
     check_read(writer, reader, "a struct<v: int, w: int>", "04 0e", "{a: {v: 1, w: 7}}");
@@ -176,16 +193,11 @@ static void columns_by_the_readers_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promotes_through_unions),
-        cmocka_unit_test(promotes_numbers),
-        cmocka_unit_test(aliases_and_enum_defaults),
-        cmocka_unit_test(fills_in_defaults),
-        cmocka_unit_test(nested_defaults_and_paths),
-        cmocka_unit_test(refuses_wrong_defaults),
-        cmocka_unit_test(null_is_not_the_default),
-        cmocka_unit_test(reader_without_null),
-        cmocka_unit_test(unions_against_unions),
-        cmocka_unit_test(branches_of_records),
+        cmocka_unit_test(promotes_through_unions),      cmocka_unit_test(promotes_numbers),
+        cmocka_unit_test(aliases_and_enum_defaults),    cmocka_unit_test(fills_in_defaults),
+        cmocka_unit_test(nested_defaults_and_paths),    cmocka_unit_test(refuses_wrong_defaults),
+        cmocka_unit_test(null_is_not_the_default),      cmocka_unit_test(reader_without_null),
+        cmocka_unit_test(unions_against_unions),        cmocka_unit_test(branches_of_records),
         cmocka_unit_test(columns_by_the_readers_names),
     };
 

@@ -12,9 +12,8 @@ static void write_file(struct cv_buf *out, enum cv_codec codec, int objects)
     struct cv_avro_file_writer w;
     struct cv_error err = CV_ERROR_INIT;
 
-    CV_ASSERT_OK(cv_avro_file_writer_init(&w, out, cv_str_from("\"long\""), codec, metadata, 1,
-                                          &err),
-                 &err);
+    CV_ASSERT_OK(
+        cv_avro_file_writer_init(&w, out, cv_str_from("\"long\""), codec, metadata, 1, &err), &err);
     for (int i = 0; i < objects; i++) {
         cv_avro_put_long(cv_avro_file_object(&w), i);
         CV_ASSERT_OK(cv_avro_file_end_object(&w, &err), &err);
@@ -167,9 +166,9 @@ static void names_what_it_lacks(void **state)
     struct cv_avro_file_reader r;
 
     CV_ASSERT_FAILS(cv_avro_file_reader_init(&r, "PAR1", 4, &err), CV_FORMAT, "magic", &err);
-    CV_ASSERT_OK(cv_file_read(cv_test_data("avro/arrow/avro/alltypes_plain.xz.avro"), 1 << 20,
-                              &file, &err),
-                 &err);
+    CV_ASSERT_OK(
+        cv_file_read(cv_test_data("avro/arrow/avro/alltypes_plain.xz.avro"), 1 << 20, &file, &err),
+        &err);
     CV_ASSERT_FAILS(cv_avro_file_reader_init(&r, file.data, file.length, &err), CV_UNSUPPORTED,
                     "codec \"xz\"", &err);
 }
@@ -177,10 +176,8 @@ static void names_what_it_lacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goes_both_ways),
-        cmocka_unit_test(survives_damage),
-        cmocka_unit_test(reads_every_codec),
-        cmocka_unit_test(reads_a_sync_marker_in_metadata),
+        cmocka_unit_test(goes_both_ways),      cmocka_unit_test(survives_damage),
+        cmocka_unit_test(reads_every_codec),   cmocka_unit_test(reads_a_sync_marker_in_metadata),
         cmocka_unit_test(names_what_it_lacks),
     };
 

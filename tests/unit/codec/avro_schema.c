@@ -30,7 +30,8 @@ static void refuses(const char *text, const char *reason)
 
 static void reads_a_record(void **state)
 {
-    CV_CLEANUP(cv_avro_schema_freep) struct cv_avro_schema *schema =
+    CV_CLEANUP(cv_avro_schema_freep)
+    struct cv_avro_schema *schema =
         parse(RECORD("{\"name\":\"a\",\"type\":[\"null\",\"string\"],\"default\":null,"
                      "\"aliases\":[\"old\"],\"field-id\":3},"
                      "{\"name\":\"b\",\"type\":{\"type\":\"array\",\"items\":\"long\","
@@ -58,7 +59,8 @@ static void reads_a_record(void **state)
 /* Avro 1.12, "Names": a dot makes a full name, else the enclosing namespace holds. */
 static void resolves_names(void **state)
 {
-    CV_CLEANUP(cv_avro_schema_freep) struct cv_avro_schema *schema = parse(
+    CV_CLEANUP(cv_avro_schema_freep)
+    struct cv_avro_schema *schema = parse(
         "{\"type\":\"record\",\"name\":\"a.R\",\"aliases\":[\"Q\",\"z.P\"],\"fields\":["
         "{\"name\":\"x\",\"type\":{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"B\"],"
         "\"default\":\"B\"}},"
@@ -85,7 +87,7 @@ static enum cv_avro_logical logical_of(const char *type)
 }
 
 #define LOGICAL(type, name) "{\"type\":\"" type "\",\"logicalType\":\"" name "\"}"
-#define DECIMAL(more) "{\"type\":\"bytes\",\"logicalType\":\"decimal\"" more "}"
+#define DECIMAL(more)       "{\"type\":\"bytes\",\"logicalType\":\"decimal\"" more "}"
 #define FIXED(size, more)                                                                          \
     "{\"type\":\"fixed\",\"name\":\"F\",\"size\":" size ",\"logicalType\":" more "}"
 
@@ -130,8 +132,9 @@ static void ignores_wrong_logical_types(void **state)
 /* The lab's orders-clnt schema: logicalType beside the type of a field says nothing. */
 static void logical_type_beside_the_type(void **state)
 {
-    CV_CLEANUP(cv_avro_schema_freep) struct cv_avro_schema *schema = parse(
-        RECORD("{\"name\":\"t\",\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}"));
+    CV_CLEANUP(cv_avro_schema_freep)
+    struct cv_avro_schema *schema =
+        parse(RECORD("{\"name\":\"t\",\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}"));
 
     assert_int_equal(schema->root->fields[0].type->logical, CV_AVRO_LOGICAL_NONE);
 }
@@ -188,10 +191,12 @@ static void follows_references(void **state)
 
 static void finds_cycles(void **state)
 {
-    CV_CLEANUP(cv_avro_schema_freep) struct cv_avro_schema *recursive =
+    CV_CLEANUP(cv_avro_schema_freep)
+    struct cv_avro_schema *recursive =
         parse("{\"type\":\"record\",\"name\":\"N\",\"fields\":[{\"name\":\"v\",\"type\":\"long\"},"
               "{\"name\":\"next\",\"type\":[\"null\",\"N\"]}]}");
-    CV_CLEANUP(cv_avro_schema_freep) struct cv_avro_schema *tree =
+    CV_CLEANUP(cv_avro_schema_freep)
+    struct cv_avro_schema *tree =
         parse(RECORD("{\"name\":\"a\",\"type\":{\"type\":\"record\",\"name\":\"S\",\"fields\":[]}},"
                      "{\"name\":\"b\",\"type\":\"S\"}"));
     struct cv_arena arena = CV_ARENA_INIT;

@@ -79,8 +79,8 @@ static void unpacks(enum cv_codec codec, const char *hex, const char *text)
 /* Blocks made by Python's gzip, zlib and by the specifications' own examples. */
 static void unpacks_foreign_blocks(void **state)
 {
-    unpacks(CV_CODEC_GZIP,
-            "1f8b08000000000002ffcb48cdc9c95728cf2fca4901008511 4a0d 0b000000", "hello world");
+    unpacks(CV_CODEC_GZIP, "1f8b08000000000002ffcb48cdc9c95728cf2fca4901008511 4a0d 0b000000",
+            "hello world");
     /* two members in one block */
     unpacks(CV_CODEC_GZIP,
             "1f8b08000000000002ffcb48cdc9c95728cf2fca4901008511 4a0d 0b000000"
@@ -101,9 +101,9 @@ static void refuses_false_claims(void **state)
     struct cv_compressor *c;
 
     /* snappy that claims 4 GiB in 6 bytes */
-    CV_ASSERT_FAILS(cv_decompress(CV_CODEC_SNAPPY, "\xff\xff\xff\xff\x0f\x00", 6, SIZE_MAX, &plain,
-                                  &err),
-                    CV_FORMAT, "malformed snappy", &err);
+    CV_ASSERT_FAILS(
+        cv_decompress(CV_CODEC_SNAPPY, "\xff\xff\xff\xff\x0f\x00", 6, SIZE_MAX, &plain, &err),
+        CV_FORMAT, "malformed snappy", &err);
     /* a bomb stops at the buffer's limit */
     for (size_t i = 1; i < CV_ARRAY_LENGTH(codecs); i++) {
         if (codecs[i] == CV_CODEC_LZ4_RAW)

@@ -16,7 +16,8 @@ static struct cv_json *parse(const char *text)
 
 static void views_a_document(void **state)
 {
-    CV_CLEANUP(cv_json_freep) struct cv_json *root =
+    CV_CLEANUP(cv_json_freep)
+    struct cv_json *root =
         parse("{\"b\":[1,2.5,true,null,\"x\\u0000y\"],\"a\":9007199254740993,\"c\":{}}");
     const struct cv_json *array = cv_json_get(root, "b");
     const struct cv_json *value;
@@ -59,8 +60,8 @@ static void refuses_bad_documents(void **state)
 
 static void checks_fields(void **state)
 {
-    CV_CLEANUP(cv_json_freep) struct cv_json *root =
-        parse("{\"s\":\"x\",\"n\":null,\"big\":4294967296,\"f\":1.5,\"l\":[]}");
+    CV_CLEANUP(cv_json_freep)
+    struct cv_json *root = parse("{\"s\":\"x\",\"n\":null,\"big\":4294967296,\"f\":1.5,\"l\":[]}");
     struct cv_error err = CV_ERROR_INIT;
     const char *text = "kept";
     int32_t narrow = 7;
@@ -106,10 +107,9 @@ static void writes_json(void **state)
     cv_json_key(&w, "d");
     cv_json_put_raw(&w, "[1]", 3);
     cv_json_end_object(&w);
-    assert_string_equal(cv_buf_text(&out),
-                        "{\"a\\\"\\n\":[-9223372036854775808,0.1,10.0,1e+300,"
-                        "0.30000000000000004,false,null],\"b\":{},"
-                        "\"c\":\"\\u0000\\u001f\xc3\xa9/\\\\\",\"d\":[1]}");
+    assert_string_equal(cv_buf_text(&out), "{\"a\\\"\\n\":[-9223372036854775808,0.1,10.0,1e+300,"
+                                           "0.30000000000000004,false,null],\"b\":{},"
+                                           "\"c\":\"\\u0000\\u001f\xc3\xa9/\\\\\",\"d\":[1]}");
 }
 
 static void writes_nodes_back(void **state)
@@ -125,8 +125,8 @@ static void writes_nodes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_a_document), cmocka_unit_test(refuses_bad_documents),
-        cmocka_unit_test(checks_fields),    cmocka_unit_test(writes_json),
+        cmocka_unit_test(views_a_document),  cmocka_unit_test(refuses_bad_documents),
+        cmocka_unit_test(checks_fields),     cmocka_unit_test(writes_json),
         cmocka_unit_test(writes_nodes_back),
     };
 

@@ -34,9 +34,23 @@ static void knows_valid_utf8(void **state)
 static void knows_invalid_utf8(void **state)
 {
     static const char *const wrong[] = {
-        "80",       "c080",     "c1bf",   "c3",   "e09fbf",   "eda080", "edbfbf",
-        "f08fbfbf", "f4908080", "f5ff",   "ff",   "e282",     "f09f92", "c328",
-        "6162636465666768 ff",  "61626364656667 80", "6162636465666768 6162636465666768 c3",
+        "80",
+        "c080",
+        "c1bf",
+        "c3",
+        "e09fbf",
+        "eda080",
+        "edbfbf",
+        "f08fbfbf",
+        "f4908080",
+        "f5ff",
+        "ff",
+        "e282",
+        "f09f92",
+        "c328",
+        "6162636465666768 ff",
+        "61626364656667 80",
+        "6162636465666768 6162636465666768 c3",
     };
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(wrong); i++)
@@ -133,9 +147,9 @@ static void checksums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(knows_valid_utf8),   cmocka_unit_test(knows_invalid_utf8),
-        cmocka_unit_test(walks_code_points),  cmocka_unit_test(base64_of_the_rfc),
-        cmocka_unit_test(base64_refuses),     cmocka_unit_test(hex_goes_both_ways),
+        cmocka_unit_test(knows_valid_utf8),  cmocka_unit_test(knows_invalid_utf8),
+        cmocka_unit_test(walks_code_points), cmocka_unit_test(base64_of_the_rfc),
+        cmocka_unit_test(base64_refuses),    cmocka_unit_test(hex_goes_both_ways),
         cmocka_unit_test(checksums),
     };
 

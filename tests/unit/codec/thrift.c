@@ -186,7 +186,7 @@ static void refuses_hostile_input(void **state)
     refuses("15 ff ff ff ff ff ff ff ff ff 7f", "a varint is longer than 64 bits");
     refuses("15 80 80 80 80 10", "an integer is out of its range");
     refuses("1d", "unknown field type");
-    refuses("18 01 61 00", "another type"); /* field 1 as binary */
+    refuses("18 01 61 00", "another type");           /* field 1 as binary */
     refuses("05 ff ff 07 02 00", "out of its range"); /* an id beyond 16 bits */
     for (int i = 0; i < 100; i++)
         memcpy(deep + 2 * i, "9c", 2);
@@ -196,9 +196,12 @@ static void refuses_hostile_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_the_specified_bytes), cmocka_unit_test(writes_long_lists),
-        cmocka_unit_test(reads_it_back),              cmocka_unit_test(skips_everything),
-        cmocka_unit_test(refuses_every_prefix),       cmocka_unit_test(refuses_hostile_input),
+        cmocka_unit_test(writes_the_specified_bytes),
+        cmocka_unit_test(writes_long_lists),
+        cmocka_unit_test(reads_it_back),
+        cmocka_unit_test(skips_everything),
+        cmocka_unit_test(refuses_every_prefix),
+        cmocka_unit_test(refuses_hostile_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

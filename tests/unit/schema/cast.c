@@ -55,11 +55,11 @@ static void fails(const char *from, struct cv_value in, const char *to, const ch
         fail_msg("reason \"%s\" lacks \"%s\"", reason, wanted);
 }
 
-#define TEXT(text) ((struct cv_value){.bytes = {(text), sizeof(text) - 1}})
-#define I32(value) ((struct cv_value){.i32 = (value)})
-#define I64(value) ((struct cv_value){.i64 = (value)})
-#define F32(value) ((struct cv_value){.f32 = (value)})
-#define F64(value) ((struct cv_value){.f64 = (value)})
+#define TEXT(text)     ((struct cv_value){.bytes = {(text), sizeof(text) - 1}})
+#define I32(value)     ((struct cv_value){.i32 = (value)})
+#define I64(value)     ((struct cv_value){.i64 = (value)})
+#define F32(value)     ((struct cv_value){.f32 = (value)})
+#define F64(value)     ((struct cv_value){.f64 = (value)})
 #define DECIMAL(value) ((struct cv_value){.decimal = (value)})
 
 static void from_text_to_numbers(void **state)
@@ -225,9 +225,9 @@ static void null_stays_null(void **state)
 /* The short cut may decline, but what it accepts is what the whole cast gives. */
 static void the_short_cut_agrees(void **state)
 {
-    static const char *const texts[] = {"0",    "-0",    "1",        "-1.5",     "00012.30", "1.",
-                                        ".5",   "-",     "",         "1.234",    "99999999.99",
-                                        "100000000", "1e2", "+1",    "12.3.4",   "-99999999.99"};
+    static const char *const texts[] = {
+        "0", "-0",    "1",           "-1.5",      "00012.30", "1.", ".5",     "-",
+        "",  "1.234", "99999999.99", "100000000", "1e2",      "+1", "12.3.4", "-99999999.99"};
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(texts); i++) {
         const struct cv_str text = cv_str_from(texts[i]);
@@ -240,17 +240,20 @@ static void the_short_cut_agrees(void **state)
             fail_msg("the short cut takes %s", texts[i]);
         assert_true(whole == quick);
     }
-    assert_true(cv_cast_text_to_decimal64(cv_str_from("-99999999.99"), 10, 2,
-                                          &(int64_t){0}));
+    assert_true(cv_cast_text_to_decimal64(cv_str_from("-99999999.99"), 10, 2, &(int64_t){0}));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_text_to_numbers), cmocka_unit_test(from_text_to_others),
-        cmocka_unit_test(between_numbers),      cmocka_unit_test(times),
-        cmocka_unit_test(to_text),              cmocka_unit_test(texts_of_fractions),
-        cmocka_unit_test(what_is_not_allowed),  cmocka_unit_test(null_stays_null),
+        cmocka_unit_test(from_text_to_numbers),
+        cmocka_unit_test(from_text_to_others),
+        cmocka_unit_test(between_numbers),
+        cmocka_unit_test(times),
+        cmocka_unit_test(to_text),
+        cmocka_unit_test(texts_of_fractions),
+        cmocka_unit_test(what_is_not_allowed),
+        cmocka_unit_test(null_stays_null),
         cmocka_unit_test(the_short_cut_agrees),
     };
 
