@@ -176,8 +176,7 @@ static const uint8_t *take_digits(const uint8_t *at, const uint8_t *end, struct 
     return at;
 }
 
-static const uint8_t *take_exponent(const uint8_t *at, const uint8_t *end,
-                                    struct cv_json_number *n)
+static const uint8_t *take_exponent(const uint8_t *at, const uint8_t *end, struct cv_json_number *n)
 {
     bool negative = at < end && *at == '-';
     const uint8_t *first;
@@ -197,8 +196,8 @@ static const uint8_t *take_exponent(const uint8_t *at, const uint8_t *end,
 }
 
 /* Fraction and exponent; NULL when a digit is lacking at *ret_at. */
-static const uint8_t *take_rest(struct cv_json_scan *s, const uint8_t *at,
-                                struct cv_json_number *n, unsigned *count)
+static const uint8_t *take_rest(struct cv_json_scan *s, const uint8_t *at, struct cv_json_number *n,
+                                unsigned *count)
 {
     if (at < s->end && *at == '.') {
         const uint8_t *first = ++at;
@@ -418,7 +417,8 @@ static bool close_containers(struct cv_json_scan *s, struct nesting *n, bool *re
             return !object || key_and_colon(s);
         }
         if (c != (object ? '}' : ']'))
-            return cv_json_fault(s, object ? "a comma or } is expected" : "a comma or ] is expected");
+            return cv_json_fault(s,
+                                 object ? "a comma or } is expected" : "a comma or ] is expected");
         s->at++;
         n->depth--;
     }

@@ -91,8 +91,8 @@ void cv_append_value(struct cv_builder *builder, const struct cv_value *value)
 }
 
 /* The checks of one item against its column; false when it cannot feed it. */
-static bool check_item(struct cv_decoder *d, const struct cv_select_item *item, struct cv_feed *feed,
-                       const struct cv_field *column, struct cv_buf *problems)
+static bool check_item(struct cv_decoder *d, const struct cv_select_item *item,
+                       struct cv_feed *feed, const struct cv_field *column, struct cv_buf *problems)
 {
     const struct cv_format_ops *format = d->format;
     char from[CV_TYPE_TEXT_BYTES];

@@ -38,8 +38,9 @@ static enum cv_code make_targets(struct cv_decoder *d, struct cv_avro_format *f,
         if (feed->kind != CV_FEED_VALUE)
             continue;
         if (feed->path_length == 0) {
-            cv_problem(problems, "%s: the value as a whole is not supported yet in format avro; "
-                                 "name its fields (value.a)",
+            cv_problem(problems,
+                       "%s: the value as a whole is not supported yet in format avro; "
+                       "name its fields (value.a)",
                        feed->text);
             continue;
         }
@@ -175,11 +176,12 @@ static enum cv_code open_schemas(struct cv_decoder *d, struct cv_avro_format *f,
     if (o->schema_file)
         CV_DO(read_schema_file(f, o->schema_file, err));
     else if (!from_registry)
-        return cv_fail(err, CV_CONFIG, f->confluent || !o->registry_urls
-                                           ? "value.format avro needs value.schema.registry.url or "
-                                             "value.schema.file"
-                                           : "value.format avro with value.framing none needs "
-                                             "value.schema.file");
+        return cv_fail(err, CV_CONFIG,
+                       f->confluent || !o->registry_urls
+                           ? "value.format avro needs value.schema.registry.url or "
+                             "value.schema.file"
+                           : "value.format avro with value.framing none needs "
+                             "value.schema.file");
     if (!from_registry) {
         f->only = add_writer(d, f, f->reader, true);
         check_known(d, f, f->reader->root, "value.schema.file", f->only->reason, problems);

@@ -26,9 +26,9 @@ struct cv_writer_schema {
 struct cv_avro_format {
     pthread_mutex_t lock; /* guards all below but what is set at open */
     struct cv_registry *registry;
-    struct cv_map schemas;      /* id, 4 bytes → struct cv_writer_schema */
-    struct cv_map unknown;      /* id, 4 bytes → struct unknown_id, asked for again later */
-    struct cv_map warned;       /* paths of fields without a column */
+    struct cv_map schemas; /* id, 4 bytes → struct cv_writer_schema */
+    struct cv_map unknown; /* id, 4 bytes → struct unknown_id, asked for again later */
+    struct cv_map warned;  /* paths of fields without a column */
     struct cv_writer_schema *all;
     struct cv_arena arena;
     /* set at open */

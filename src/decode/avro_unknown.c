@@ -31,7 +31,7 @@ static const struct cv_avro_type *strip_null(const struct cv_avro_type *type)
 static bool same_name(const struct walk *w, const char *a, const char *b)
 {
     return w->decoder->config.options->case_sensitive ? strcmp(a, b) == 0
-                                                       : cv_text_equal_nocase(a, b);
+                                                      : cv_text_equal_nocase(a, b);
 }
 
 static bool field_is(const struct walk *w, const struct cv_avro_field *field, const char *name)

@@ -76,9 +76,8 @@ const char *cv_decoder_describe(const struct cv_decoder *decoder, struct cv_aren
         const struct cv_field *column = &decoder->config.table->root.fields[i];
 
         cv_type_text(&column->type, type);
-        cv_buf_printf(&out, "%s → %s %s%s\n",
-                      feed->kind == CV_FEED_NONE ? "NULL" : feed->text, column->name, type,
-                      column->required ? " (required)" : "");
+        cv_buf_printf(&out, "%s → %s %s%s\n", feed->kind == CV_FEED_NONE ? "NULL" : feed->text,
+                      column->name, type, column->required ? " (required)" : "");
     }
     return cv_arena_strdup(arena, cv_buf_text(&out));
 }
@@ -174,9 +173,9 @@ static enum cv_decode_result append_row(struct cv_decode_worker *worker,
         return CV_BAD;
     missing = missing_column(worker);
     if (missing) {
-        cv_decode_fault_set(worker, missing, "%s", record->value
-                                                       ? "NULL for a required column"
-                                                       : "a tombstone for a required column");
+        cv_decode_fault_set(worker, missing, "%s",
+                            record->value ? "NULL for a required column"
+                                          : "a tombstone for a required column");
         return CV_BAD;
     }
     return CV_DECODED;
@@ -191,7 +190,8 @@ static enum cv_code fail_record(const struct cv_decode_worker *worker,
     cv_fail(err, CV_RECORD, "topic %s[%d]@%lld: %s%s%s%s", record->source->topic,
             record->source->partition, (long long)record->offset, field ? "field " : "",
             field ? fault->field : "", field ? ": " : "", fault->reason);
-    cv_hint(err, "value.mode PERMISSIVE or DROPMALFORMED goes on past such records and counts them");
+    cv_hint(err,
+            "value.mode PERMISSIVE or DROPMALFORMED goes on past such records and counts them");
     return CV_RECORD;
 }
 
@@ -241,8 +241,7 @@ static enum cv_code run_records(struct cv_decode_worker *worker, const struct cv
             cv_batch_builder_truncate(&worker->builder, rows);
             CV_DO(handle_bad(worker, record, rows, err));
         }
-        rows = d->column_count ? worker->builder.columns[0].length
-                               : rows + (result == CV_DECODED);
+        rows = d->column_count ? worker->builder.columns[0].length : rows + (result == CV_DECODED);
     }
     *ret_rows = rows;
     return CV_OK;

@@ -19,20 +19,20 @@ enum cv_value_mode {
 
 /* Section `value` of the job file. */
 struct cv_value_options {
-    const char *format; /* raw | string | json | avro */
-    int mode;           /* enum cv_value_mode */
-    int tombstones;     /* 0 row, 1 skip */
-    int framing;        /* 0 unset, 1 confluent, 2 none */
-    const char *schema_file; /* Avro reader schema; without framing the writer's too */
-    const char *schema;      /* Spark DDL for JSON paths that no column types */
+    const char *format;        /* raw | string | json | avro */
+    int mode;                  /* enum cv_value_mode */
+    int tombstones;            /* 0 row, 1 skip */
+    int framing;               /* 0 unset, 1 confluent, 2 none */
+    const char *schema_file;   /* Avro reader schema; without framing the writer's too */
+    const char *schema;        /* Spark DDL for JSON paths that no column types */
     const char *registry_urls; /* schema.registry.url, a list by comma */
     const char *basic_auth_source;
     const char *basic_auth_user_info;
     const char *bearer_token;
-    const char *registry_ca; /* schema.registry.ssl.ca.location */
-    bool json_nonnumeric;    /* allowNonNumericNumbers */
-    int json_timestamp_unit; /* of integers: 0 seconds, 1 ms, 2 µs */
-    bool case_sensitive;     /* JSON keys and Avro fields against column names */
+    const char *registry_ca;   /* schema.registry.ssl.ca.location */
+    bool json_nonnumeric;      /* allowNonNumericNumbers */
+    int json_timestamp_unit;   /* of integers: 0 seconds, 1 ms, 2 µs */
+    bool case_sensitive;       /* JSON keys and Avro fields against column names */
     int64_t registry_retry_us; /* longest wait between tries during an outage */
 };
 
@@ -40,9 +40,9 @@ extern const struct cv_option_table cv_value_option_table;
 
 struct cv_decoder_config {
     const struct cv_value_options *options;
-    const char *select; /* NULL = the default */
+    const char *select;            /* NULL = the default */
     const struct cv_schema *table; /* outlives the decoder */
-    bool ignore_unknown;  /* sink.ignore-unknown */
+    bool ignore_unknown;           /* sink.ignore-unknown */
     bool include_headers;
     const char *const *topics; /* for the registry subjects at start; may be NULL */
     size_t topic_count;
@@ -56,8 +56,8 @@ struct cv_decoder;
 
 /* Compiles; checks the select and the assignment to the columns as far as schemas are known (all
  * problems in one message); with a registry the latest schema of <topic>-value is looked at. */
-enum cv_code cv_decoder_open(const struct cv_decoder_config *config, struct cv_decoder **ret_decoder,
-                             struct cv_error *err);
+enum cv_code cv_decoder_open(const struct cv_decoder_config *config,
+                             struct cv_decoder **ret_decoder, struct cv_error *err);
 void cv_decoder_free(struct cv_decoder *decoder);
 CV_DEFINE_CLEANUP(struct cv_decoder *, cv_decoder_free)
 

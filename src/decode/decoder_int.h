@@ -72,10 +72,11 @@ enum cv_decode_result {
  * the name may be NULL. */
 struct cv_format_ops {
     const char *name;
-    bool has_fields;               /* value.a is a path */
-    /* Of the columns key and value when they are taken as they are. Text also fits binary columns. */
+    bool has_fields; /* value.a is a path */
+    /* Of the columns key and value when they are taken as they are. Text also fits binary columns.
+     */
     enum cv_type_kind key_kind, value_kind;
-    bool value_fed_by_format;      /* the bare `value` goes through decode() too */
+    bool value_fed_by_format; /* the bare `value` goes through decode() too */
     /* Adds what does not fit to `problems` (decode/assign.h), so that all are told at once. */
     enum cv_code (*compile)(struct cv_decoder *decoder, struct cv_buf *problems,
                             struct cv_error *err);

@@ -19,8 +19,8 @@ static inline bool cv_framing_split(const uint8_t *bytes, size_t length, uint32_
 {
     if (length < CV_FRAMING_BYTES || bytes[0] != 0)
         return false;
-    *ret_id = (uint32_t)bytes[1] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 8 |
-              bytes[4];
+    *ret_id =
+        (uint32_t)bytes[1] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 8 | bytes[4];
     return true;
 }
 

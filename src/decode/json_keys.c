@@ -65,8 +65,7 @@ static struct cv_json_known_key *learn(struct cv_json_keys *keys, struct cv_str 
     char *copy;
     size_t index;
 
-    if (keys->learned.count == CV_JSON_KEYS_LEARNED_MAX ||
-        name.length > CV_JSON_KEY_LEARNED_BYTES)
+    if (keys->learned.count == CV_JSON_KEYS_LEARNED_MAX || name.length > CV_JSON_KEY_LEARNED_BYTES)
         return NULL;
     copy = cv_arena_strndup(keys->arena, name.ptr, name.length);
     index = add(keys, (struct cv_str){copy, name.length}, key);

@@ -9,7 +9,7 @@
 #include "codec/json_record.h"
 #include "decode/json_plan.h"
 
-#define CV_JSON_KEYS_LEARNED_MAX 256 /* per object, beyond the plan's own */
+#define CV_JSON_KEYS_LEARNED_MAX  256 /* per object, beyond the plan's own */
 #define CV_JSON_KEY_LEARNED_BYTES 128
 
 struct cv_json_known_key {
@@ -30,8 +30,8 @@ struct cv_json_keys {
     struct cv_json_known_key *known;
     size_t count;
     size_t capacity;
-    size_t first;         /* the key that came first last time */
-    struct cv_map learned; /* name → index + 1 */
+    size_t first;           /* the key that came first last time */
+    struct cv_map learned;  /* name → index + 1 */
     struct cv_arena *arena; /* of the worker */
 };
 

@@ -154,8 +154,8 @@ static const struct cv_type *declared_type(const struct compile *c, const struct
     return type;
 }
 
-static void compile_cast(struct compile *c, struct cv_json_value *value,
-                         const struct cv_feed *feed, const struct cv_type *column)
+static void compile_cast(struct compile *c, struct cv_json_value *value, const struct cv_feed *feed,
+                         const struct cv_type *column)
 {
     char from[CV_TYPE_TEXT_BYTES];
     char to[CV_TYPE_TEXT_BYTES];

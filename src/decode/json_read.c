@@ -20,6 +20,7 @@ void cv_json_reader_init(struct cv_json_reader *reader, const struct cv_json_pla
         .text = CV_BUF_INIT(TEXT_BYTES_MAX),
         .bytes = CV_BUF_INIT(TEXT_BYTES_MAX),
         .cast = CV_BUF_INIT(TEXT_BYTES_MAX),
+        .map = CV_BUF_INIT(TEXT_BYTES_MAX),
     };
     reader->keys = cv_alloc(CV_MAX(plan->object_count, 1) * sizeof *reader->keys);
     for (size_t i = 0; i < plan->object_count; i++)
@@ -34,6 +35,7 @@ void cv_json_reader_release(struct cv_json_reader *reader)
     cv_buf_release(&reader->text);
     cv_buf_release(&reader->bytes);
     cv_buf_release(&reader->cast);
+    cv_buf_release(&reader->map);
     cv_arena_release(&reader->arena);
 }
 
@@ -169,10 +171,7 @@ static bool read_object(struct cv_json_reader *r, const struct cv_json_object *o
     }
 }
 
-static bool read_value(struct cv_json_reader *r, const struct cv_json_value *v,
-                       struct cv_builder *builder);
-
-static bool wrong_kind(struct cv_json_reader *r, const struct cv_json_value *v, const char *wanted)
+bool cv_json_wrong_kind(struct cv_json_reader *r, const struct cv_json_value *v, const char *wanted)
 {
     char type[CV_TYPE_TEXT_BYTES];
 
@@ -188,7 +187,7 @@ static bool read_struct(struct cv_json_reader *r, const struct cv_json_value *v,
                         struct cv_builder *builder)
 {
     if (*r->scan.at != '{')
-        return wrong_kind(r, v, "an object");
+        return cv_json_wrong_kind(r, v, "an object");
     if (!read_object(r, v->object, builder->children, builder->length))
         return false;
     for (size_t i = 0; i < builder->child_count; i++) {
@@ -210,61 +209,15 @@ static bool read_list(struct cv_json_reader *r, const struct cv_json_value *v,
     uint8_t c;
 
     if (*r->scan.at != '[')
-        return wrong_kind(r, v, "a list");
+        return cv_json_wrong_kind(r, v, "a list");
     r->scan.at++;
     if (!cv_json_take(&r->scan, ']')) {
         do {
-            if (!read_value(r, v->element, &builder->children[0]))
+            if (!cv_json_read_value(r, v->element, &builder->children[0]))
                 return false;
             c = cv_json_peek(&r->scan);
             if (c != ',' && c != ']') {
                 (void)cv_json_fault(&r->scan, "a comma or ] is expected");
-                return cv_json_malformed(r, v->path);
-            }
-            r->scan.at++;
-        } while (c == ',');
-    }
-    cv_builder_end_list(builder);
-    return true;
-}
-
-static bool map_entry(struct cv_json_reader *r, const struct cv_json_value *v,
-                      struct cv_builder *builder)
-{
-    struct cv_json_string raw;
-    struct cv_value key;
-
-    if (cv_json_peek(&r->scan) != '"') {
-        (void)cv_json_fault(&r->scan, "a key in quotes is expected");
-        return cv_json_malformed(r, v->path);
-    }
-    if (!cv_json_string(&r->scan, &raw))
-        return cv_json_malformed(r, v->path);
-    if (!cv_json_take(&r->scan, ':')) {
-        (void)cv_json_fault(&r->scan, "a colon is expected");
-        return cv_json_malformed(r, v->path);
-    }
-    if (!cv_json_parse_text(r, v->key, cv_json_string_text(r, &raw), &key))
-        return false;
-    cv_append_value(&builder->children[0], &key);
-    return read_value(r, v->element, &builder->children[1]);
-}
-
-static bool read_map(struct cv_json_reader *r, const struct cv_json_value *v,
-                     struct cv_builder *builder)
-{
-    uint8_t c;
-
-    if (*r->scan.at != '{')
-        return wrong_kind(r, v, "an object");
-    r->scan.at++;
-    if (!cv_json_take(&r->scan, '}')) {
-        do {
-            if (!map_entry(r, v, builder))
-                return false;
-            c = cv_json_peek(&r->scan);
-            if (c != ',' && c != '}') {
-                (void)cv_json_fault(&r->scan, "a comma or } is expected");
                 return cv_json_malformed(r, v->path);
             }
             r->scan.at++;
@@ -340,8 +293,8 @@ static bool read_null(struct cv_json_reader *r, const struct cv_json_value *v,
     return true;
 }
 
-static bool read_value(struct cv_json_reader *r, const struct cv_json_value *v,
-                       struct cv_builder *builder)
+bool cv_json_read_value(struct cv_json_reader *r, const struct cv_json_value *v,
+                        struct cv_builder *builder)
 {
     uint8_t c = cv_json_peek(&r->scan);
     struct cv_value value;
@@ -360,7 +313,7 @@ static bool read_value(struct cv_json_reader *r, const struct cv_json_value *v,
     case CV_TYPE_LIST:
         return read_list(r, v, builder);
     case CV_TYPE_MAP:
-        return read_map(r, v, builder);
+        return cv_json_read_map(r, v, builder);
     case CV_TYPE_STRING:
         if (c == '"')
             return append_string(r, v, builder);
@@ -400,7 +353,7 @@ static bool read_actions(struct cv_json_reader *r, const struct cv_json_action *
     for (; action; action = action->next) {
         r->scan.at = start;
         if (action->descend ? !descend(r, action->descend, base)
-                            : !read_value(r, &action->value, &base[action->column]))
+                            : !cv_json_read_value(r, &action->value, &base[action->column]))
             return false;
     }
     return true;

@@ -17,6 +17,7 @@ struct cv_json_reader {
     struct cv_buf text;        /* an unescaped text */
     struct cv_buf bytes;       /* decoded Base64, uuid */
     struct cv_buf cast;        /* the result of a cast */
+    struct cv_buf map;         /* which entries of a map stay, and the table to find out */
     struct cv_arena arena;
 };
 
@@ -26,6 +27,16 @@ void cv_json_reader_release(struct cv_json_reader *reader);
 
 /* Reads one record. False: the worker's fault is set and the builders may be half-filled. */
 bool cv_json_read_record(struct cv_json_reader *reader, const uint8_t *bytes, size_t length);
+
+/* Appends one value to a builder; blanks may precede it. */
+bool cv_json_read_value(struct cv_json_reader *reader, const struct cv_json_value *value,
+                        struct cv_builder *builder);
+/* json_map.c: the same for a map; the scan is on its first byte. */
+bool cv_json_read_map(struct cv_json_reader *reader, const struct cv_json_value *value,
+                      struct cv_builder *builder);
+/* Refuses a value that is no object or list as wanted. */
+bool cv_json_wrong_kind(struct cv_json_reader *reader, const struct cv_json_value *value,
+                        const char *wanted);
 
 /* json_scalar.c: a value of a primitive type, not null; the scan is on its first byte. The result
  * may lie in the reader's buffers until the next call. */

@@ -22,10 +22,10 @@ static bool mismatch(struct cv_json_reader *r, const struct cv_json_value *v)
 {
     char type[CV_TYPE_TEXT_BYTES];
     uint8_t c = cv_json_peek(&r->scan);
-    const char *kind = c == '"'   ? "text"
-                       : c == '{' ? "an object"
-                       : c == '[' ? "a list"
-                       : c == 't' || c == 'f' ? "a boolean"
+    const char *kind = c == '"'                             ? "text"
+                       : c == '{'                           ? "an object"
+                       : c == '['                           ? "a list"
+                       : c == 't' || c == 'f'               ? "a boolean"
                        : c == '-' || (c >= '0' && c <= '9') ? "a number"
                                                             : NULL;
 
@@ -82,7 +82,8 @@ static bool integer(struct cv_json_reader *r, const struct cv_json_value *v,
 static bool decimal(struct cv_json_reader *r, const struct cv_json_value *v,
                     const struct cv_json_number *n, struct cv_value *out)
 {
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
+                                      100000, 1000000, 10000000, 100000000};
     int32_t shift = v->type->scale + n->exponent;
     uint64_t unscaled;
 
@@ -193,7 +194,7 @@ static bool timestamp(struct cv_json_reader *r, const struct cv_json_value *v, s
 
 static bool nonnumeric_text(const struct cv_json_reader *r, struct cv_str text, double *ret_value)
 {
-    static const char *const names[] = {"NaN",  "Infinity", "+Infinity", "INF",
+    static const char *const names[] = {"NaN",  "Infinity",  "+Infinity", "INF",
                                         "+INF", "-Infinity", "-INF"};
 
     if (!r->plan->nonnumeric)
@@ -216,8 +217,7 @@ static bool binary(struct cv_json_reader *r, const struct cv_json_value *v, stru
     if (v->type->kind == CV_TYPE_FIXED && r->bytes.length != v->type->length)
         return cv_json_refuse(r, v->path, "%zu bytes for fixed[%u]", r->bytes.length,
                               v->type->length);
-    out->bytes = (struct cv_str){r->bytes.data ? (const char *)r->bytes.data : "",
-                                 r->bytes.length};
+    out->bytes = (struct cv_str){r->bytes.data ? (const char *)r->bytes.data : "", r->bytes.length};
     return true;
 }
 
@@ -273,8 +273,8 @@ static bool from_text(struct cv_json_reader *r, const struct cv_json_value *v, s
     return ok || misfit(r, v, text);
 }
 
-bool cv_json_parse_text(struct cv_json_reader *r, const struct cv_json_value *v,
-                        struct cv_str text, struct cv_value *ret_value)
+bool cv_json_parse_text(struct cv_json_reader *r, const struct cv_json_value *v, struct cv_str text,
+                        struct cv_value *ret_value)
 {
     char reason[CV_CAST_REASON_BYTES];
     struct cv_type string = {.kind = CV_TYPE_STRING};

@@ -16,8 +16,7 @@ static const struct cv_field header_element = {
     .type = {.kind = CV_TYPE_STRUCT, .fields = header_fields, .field_count = 2},
 };
 
-struct cv_type cv_kafka_column_type(enum cv_kafka_column column,
-                                    const struct cv_format_ops *format)
+struct cv_type cv_kafka_column_type(enum cv_kafka_column column, const struct cv_format_ops *format)
 {
     static const enum cv_type_kind kinds[CV_KAFKA_COLUMNS] = {
         CV_TYPE_BINARY, CV_TYPE_BINARY,      CV_TYPE_STRING, CV_TYPE_INT,

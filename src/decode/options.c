@@ -84,8 +84,9 @@ static const struct cv_option options[] = {
      .type = CV_OPTION_BOOL,
      .offset = AT(case_sensitive),
      .default_text = "true",
-     .help = "Whether JSON keys and Avro fields must have a column's very letters in value.*; false "
-             "also makes the paths of the select so."},
+     .help =
+         "Whether JSON keys and Avro fields must have a column's very letters in value.*; false "
+         "also makes the paths of the select so."},
 };
 
 const struct cv_option_table cv_value_option_table = {

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_WAIT_US (250 * CV_US_PER_MS)
-#define WARN_EACH_US  (60 * CV_US_PER_SECOND)
-#define LOOK_EACH_MS  50 /* for cancellation while waiting */
+#define FIRST_WAIT_US         (250 * CV_US_PER_MS)
+#define WARN_EACH_US          (60 * CV_US_PER_SECOND)
+#define LOOK_EACH_MS          50 /* for cancellation while waiting */
 #define CACHED_REFERENCES_MAX 10000
 
 struct cv_registry {
@@ -238,9 +238,9 @@ static enum cv_code fetch_version(struct cv_registry *r, const struct cv_registr
                                   const struct cv_registry_answer **ret_answer,
                                   struct cv_error *err)
 {
-    char *key = cv_arena_printf(&r->arena, "/subjects/%s/versions/%lld",
-                                cv_registry_encode(&r->arena, ref->subject),
-                                (long long)ref->version);
+    char *key =
+        cv_arena_printf(&r->arena, "/subjects/%s/versions/%lld",
+                        cv_registry_encode(&r->arena, ref->subject), (long long)ref->version);
     struct cv_registry_answer *answer = cv_map_get(&r->versions, key, strlen(key));
 
     if (!answer) {
@@ -285,8 +285,8 @@ static enum cv_code add_references(struct cv_registry *r, const struct cv_regist
         CV_DO(fetch_version(r, ref, &referent, err));
         CV_DO(add_references(r, referent, closure, depth + 1, err));
         if (closure->count < CV_REGISTRY_REFERENCES_MAX)
-            closure->list[closure->count++] = (struct cv_avro_reference){
-                ref->name, {referent->schema, referent->schema_length}};
+            closure->list[closure->count++] =
+                (struct cv_avro_reference){ref->name, {referent->schema, referent->schema_length}};
     }
     return CV_OK;
 }

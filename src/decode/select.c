@@ -33,10 +33,11 @@ static const char *const column_names[CV_KAFKA_COLUMNS] = {
 
 /* Words that cannot be an alias without AS because SQL gives them a meaning there. */
 static const char *const reserved[] = {
-    "from",  "where",  "group",     "order", "having", "limit", "union", "join",  "lateral",
-    "on",    "and",    "or",        "not",   "is",     "in",    "like",  "rlike", "between",
-    "div",   "cross",  "inner",     "left",  "right",  "full",  "sort",  "window", "over",
-    "qualify", "cluster", "distribute", "intersect", "except", "minus", "tablesample", "offset",
+    "from",    "where",      "group",     "order",   "having", "limit",       "union",
+    "join",    "lateral",    "on",        "and",     "or",     "not",         "is",
+    "in",      "like",       "rlike",     "between", "div",    "cross",       "inner",
+    "left",    "right",      "full",      "sort",    "window", "over",        "qualify",
+    "cluster", "distribute", "intersect", "except",  "minus",  "tablesample", "offset",
 };
 
 const char *cv_kafka_column_name(enum cv_kafka_column column)
@@ -56,9 +57,9 @@ static int position(const struct parser *p, const char *at)
 static enum cv_code unsupported(const struct parser *p, const char *at, struct cv_error *err,
                                 const char *what)
 {
-    enum cv_code code = cv_fail(err, CV_UNSUPPORTED,
-                                "select: %s not supported yet (position %d: \"%.40s\")", what,
-                                position(p, at), at);
+    enum cv_code code =
+        cv_fail(err, CV_UNSUPPORTED, "select: %s not supported yet (position %d: \"%.40s\")", what,
+                position(p, at), at);
 
     cv_hint(err, "an item is a path such as value.a.b, key or offset, CAST or TRY_CAST(path AS "
                  "type), each with AS name, or value.*");
@@ -196,8 +197,8 @@ static enum cv_code check_start(struct parser *p, struct cv_error *err)
     if (length > 0 && *after == '(') {
         char what[96];
 
-        (void)snprintf(what, sizeof what, "functions such as %.*s(…) are",
-                       (int)CV_MIN(length, 40), p->at);
+        (void)snprintf(what, sizeof what, "functions such as %.*s(…) are", (int)CV_MIN(length, 40),
+                       p->at);
         return unsupported(p, p->at, err, what);
     }
     return CV_OK;
@@ -215,8 +216,9 @@ static enum cv_code read_path(struct parser *p, struct cv_select_item *item, str
         enum cv_code code = find_column(p, start, first, &item->column, err);
 
         if (code != CV_OK)
-            cv_hint(err, "a field of the value is written value.%s; the columns of the record are "
-                         "key, value, topic, partition, offset, timestamp, timestampType, headers",
+            cv_hint(err,
+                    "a field of the value is written value.%s; the columns of the record are "
+                    "key, value, topic, partition, offset, timestamp, timestampType, headers",
                     first);
         item->name = first;
         return code;
@@ -403,8 +405,8 @@ void cv_select_default(bool value_has_fields, bool headers, struct cv_arena *are
         items[i].name = items[i].text = column_names[i];
     }
     if (value_has_fields)
-        items[0] = (struct cv_select_item){
-            .column = CV_KAFKA_VALUE, .star = true, .text = "value.*"};
+        items[0] =
+            (struct cv_select_item){.column = CV_KAFKA_VALUE, .star = true, .text = "value.*"};
     ret_select->items = items;
     ret_select->count = count;
 }

@@ -77,8 +77,8 @@ static void schema_problems_at_open(void **state)
             fail_msg("\"%s\" does not name %c", d.err.message, *name);
     }
     d.options.schema_file = schema_file("{\"type\":");
-    CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_FORMAT,
-                    "value.schema.file", &d.err);
+    CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_FORMAT, "value.schema.file",
+                    &d.err);
     decoding_release(&d);
 }
 
@@ -87,10 +87,10 @@ static void nested_fields_without_a_column(void **state)
     struct decoding d;
 
     decoding_init(&d, "avro", "s struct<x: int>, l array<struct<x: int>>", NULL);
-    d.options.schema_file = schema_file(RECORD(
-        "{\"name\":\"s\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"S\",\"fields\":["
-        "{\"name\":\"x\",\"type\":\"int\"},{\"name\":\"y\",\"type\":\"int\"}]}]},"
-        "{\"name\":\"l\",\"type\":{\"type\":\"array\",\"items\":\"S\"}}"));
+    d.options.schema_file = schema_file(
+        RECORD("{\"name\":\"s\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"S\",\"fields\":["
+               "{\"name\":\"x\",\"type\":\"int\"},{\"name\":\"y\",\"type\":\"int\"}]}]},"
+               "{\"name\":\"l\",\"type\":{\"type\":\"array\",\"items\":\"S\"}}"));
     CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_SCHEMA,
                     "field s.y has no column; value.schema.file: field l.y has no column", &d.err);
     d.config.ignore_unknown = true;
@@ -101,15 +101,16 @@ static void nested_fields_without_a_column(void **state)
     decoding_release(&d);
 }
 
-static const char id_1[] =
-    "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\",\\\"fields\\\":[{\\\"name\\\":"
-    "\\\"v\\\",\\\"type\\\":[\\\"null\\\",\\\"int\\\"]}]}\"}";
+static const char id_1[] = "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\","
+                           "\\\"fields\\\":[{\\\"name\\\":"
+                           "\\\"v\\\",\\\"type\\\":[\\\"null\\\",\\\"int\\\"]}]}\"}";
 static const char id_2[] =
-    "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\",\\\"fields\\\":[{\\\"name\\\":"
+    "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\",\\\"fields\\\":[{"
+    "\\\"name\\\":"
     "\\\"w\\\",\\\"type\\\":\\\"int\\\"},{\\\"name\\\":\\\"v\\\",\\\"type\\\":\\\"int\\\"}]}\"}";
-static const char id_3[] =
-    "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\",\\\"fields\\\":[{\\\"name\\\":"
-    "\\\"v\\\",\\\"type\\\":\\\"string\\\"}]}\"}";
+static const char id_3[] = "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\","
+                           "\\\"fields\\\":[{\\\"name\\\":"
+                           "\\\"v\\\",\\\"type\\\":\\\"string\\\"}]}\"}";
 
 static void serve(struct registry_server *s)
 {
@@ -117,7 +118,8 @@ static void serve(struct registry_server *s)
     registry_answer(s, "/schemas/ids/1", 200, id_1);
     registry_answer(s, "/schemas/ids/2", 200, id_2);
     registry_answer(s, "/schemas/ids/3", 200, id_3);
-    registry_answer(s, "/schemas/ids/4", 200, "{\"schema\":\"syntax\",\"schemaType\":\"PROTOBUF\"}");
+    registry_answer(s, "/schemas/ids/4", 200,
+                    "{\"schema\":\"syntax\",\"schemaType\":\"PROTOBUF\"}");
     registry_answer(s, "/schemas/ids/5", 200, "{\"id\":5}");
     registry_answer(s, "/schemas/ids/6", 404, "<html>not here</html>");
     registry_start(s);
@@ -137,8 +139,11 @@ static void open_with(struct decoding *d, struct registry_server *s)
 /* Case 19. */
 static void framing_is_checked_before_an_id_is_looked_up(void **state)
 {
-    static const char *const values[] = {"00 00000001 02 0e", "7b 22 61", "00 00 00",
-                                         "00 000f423f 02 0e", "01 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    static const char *const values[] = {"00 00000001 02 0e",
+                                         "7b 22 61",
+                                         "00 00 00",
+                                         "00 000f423f 02 0e",
+                                         "01 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                                          "00 00000001 02 10"};
     struct registry_server s;
     struct decoding d;
@@ -286,10 +291,10 @@ static void later_schemas(void **state)
     open_with(&d, &s);
     d.options.mode = CV_MODE_DROPMALFORMED;
     (void)decoding_add_hex(&d, "00 00000001 02 0e");
-    (void)decoding_add_hex(&d, "00 00000002 04 10");    /* w has no column */
+    (void)decoding_add_hex(&d, "00 00000002 04 10"); /* w has no column */
     (void)decoding_add_hex(&d, "00 00000001 02 12");
-    (void)decoding_add_hex(&d, "00 00000003 02 78");    /* string → int */
-    (void)decoding_add_hex(&d, "00 00000004 02 78");    /* Protobuf */
+    (void)decoding_add_hex(&d, "00 00000003 02 78"); /* string → int */
+    (void)decoding_add_hex(&d, "00 00000004 02 78"); /* Protobuf */
     decoding_expect(&d, "7\n8\n9\n");
     assert_int_equal(d.warn_count, 1);
     assert_non_null(strstr(d.warned[0], "schema id 2: field w has no column"));
@@ -314,10 +319,11 @@ static void later_schemas(void **state)
 static void the_latest_schema_is_checked_at_open(void **state)
 {
     static const char *const topics[] = {"orders"};
-    static const char latest[] =
-        "{\"subject\":\"orders-value\",\"version\":1,\"id\":3,\"schema\":\"{\\\"type\\\":\\\"record\\\","
-        "\\\"name\\\":\\\"R\\\",\\\"fields\\\":[{\\\"name\\\":\\\"v\\\",\\\"type\\\":\\\"double\\\"},"
-        "{\\\"name\\\":\\\"w\\\",\\\"type\\\":\\\"int\\\"}]}\"}";
+    static const char latest[] = "{\"subject\":\"orders-value\",\"version\":1,\"id\":3,\"schema\":"
+                                 "\"{\\\"type\\\":\\\"record\\\","
+                                 "\\\"name\\\":\\\"R\\\",\\\"fields\\\":[{\\\"name\\\":\\\"v\\\","
+                                 "\\\"type\\\":\\\"double\\\"},"
+                                 "{\\\"name\\\":\\\"w\\\",\\\"type\\\":\\\"int\\\"}]}\"}";
     struct registry_server s;
     struct decoding d;
 
@@ -352,23 +358,28 @@ static void references_are_fetched_transitively_and_once(void **state)
     serve(&s);
     registry_answer(
         &s, "/schemas/ids/10", 200,
-        "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"P\\\",\\\"namespace\\\":\\\"y\\\","
-        "\\\"fields\\\":[{\\\"name\\\":\\\"v\\\",\\\"type\\\":\\\"int\\\"},{\\\"name\\\":\\\"a\\\",\\\"type"
+        "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"P\\\",\\\"namespace\\\":"
+        "\\\"y\\\","
+        "\\\"fields\\\":[{\\\"name\\\":\\\"v\\\",\\\"type\\\":\\\"int\\\"},{\\\"name\\\":\\\"a\\\","
+        "\\\"type"
         "\\\":\\\"x.Addr\\\"}]}\",\"references\":[{\"name\":\"x.Addr\",\"subject\":\"the "
         "addr\",\"version\":1}]}");
-    registry_answer(
-        &s, "/subjects/the%20addr/versions/1", 200,
-        "{\"id\":8,\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"Addr\\\",\\\"namespace\\\":"
-        "\\\"x\\\",\\\"fields\\\":[{\\\"name\\\":\\\"zone\\\",\\\"type\\\":\\\"x.Zone\\\"}]}\",\"references\":"
-        "[{\"name\":\"x.Zone\",\"subject\":\"zone\",\"version\":3}]}");
-    registry_answer(
-        &s, "/subjects/zone/versions/3", 200,
-        "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"Zone\\\",\\\"namespace\\\":\\\"x\\\","
-        "\\\"fields\\\":[{\\\"name\\\":\\\"code\\\",\\\"type\\\":\\\"string\\\"}]}\"}");
+    registry_answer(&s, "/subjects/the%20addr/versions/1", 200,
+                    "{\"id\":8,\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"Addr\\\","
+                    "\\\"namespace\\\":"
+                    "\\\"x\\\",\\\"fields\\\":[{\\\"name\\\":\\\"zone\\\",\\\"type\\\":\\\"x."
+                    "Zone\\\"}]}\",\"references\":"
+                    "[{\"name\":\"x.Zone\",\"subject\":\"zone\",\"version\":3}]}");
+    registry_answer(&s, "/subjects/zone/versions/3", 200,
+                    "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"Zone\\\","
+                    "\\\"namespace\\\":\\\"x\\\","
+                    "\\\"fields\\\":[{\\\"name\\\":\\\"code\\\",\\\"type\\\":\\\"string\\\"}]}\"}");
     registry_answer(
         &s, "/schemas/ids/11", 200,
-        "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"Q\\\",\\\"fields\\\":[{\\\"name\\\":"
-        "\\\"v\\\",\\\"type\\\":\\\"int\\\"},{\\\"name\\\":\\\"z\\\",\\\"type\\\":\\\"x.Addr\\\"}]}\","
+        "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"Q\\\",\\\"fields\\\":[{"
+        "\\\"name\\\":"
+        "\\\"v\\\",\\\"type\\\":\\\"int\\\"},{\\\"name\\\":\\\"z\\\",\\\"type\\\":\\\"x.Addr\\\"}]}"
+        "\","
         "\"references\":[{\"name\":\"x.Addr\",\"subject\":\"the addr\",\"version\":1}]}");
     decoding_init(&d, "avro", "v int, a struct<zone: struct<code: string>>", NULL);
     d.options.registry_urls = s.url;
@@ -391,8 +402,9 @@ static void the_file_is_the_reader_of_registered_writers(void **state)
     serve(&s);
     decoding_init(&d, "avro", "v bigint, b string", NULL);
     d.options.registry_urls = s.url;
-    d.options.schema_file = schema_file(RECORD("{\"name\":\"v\",\"type\":[\"null\",\"long\"]},"
-                                               "{\"name\":\"b\",\"type\":\"string\",\"default\":\"none\"}"));
+    d.options.schema_file =
+        schema_file(RECORD("{\"name\":\"v\",\"type\":[\"null\",\"long\"]},"
+                           "{\"name\":\"b\",\"type\":\"string\",\"default\":\"none\"}"));
     decoding_open(&d);
     (void)decoding_add_hex(&d, "00 00000001 02 0e");
     (void)decoding_add_hex(&d, "00 00000002 04 10");

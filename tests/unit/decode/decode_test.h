@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs a decoder over values given as text and shows the rows as text, one line per row, columns
- * separated by |: NULL, true, numbers, "text", x'bytes', µs, days, [list], {key: value}, (struct). */
+ * separated by |: NULL, true, numbers, "text", x'bytes', µs, days, [list], {key: value}, (struct).
+ */
 #ifndef CALVE_TESTS_DECODE_TEST_H
 #define CALVE_TESTS_DECODE_TEST_H
 

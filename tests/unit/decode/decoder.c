@@ -11,10 +11,11 @@ static void raw_gives_the_columns_of_sparks_source(void **state)
 {
     struct decoding d;
     struct cv_record *r;
-    struct cv_header headers[2] = {{{"h1", 2}, (const uint8_t *)"\x01\x02", 2}, {{"h2", 2}, NULL, 0}};
+    struct cv_header headers[2] = {{{"h1", 2}, (const uint8_t *)"\x01\x02", 2},
+                                   {{"h2", 2}, NULL, 0}};
 
-    decoding_init(&d, "raw",
-                  KAFKA_COLUMNS ", headers array<struct<key: string, value: binary>>", NULL);
+    decoding_init(&d, "raw", KAFKA_COLUMNS ", headers array<struct<key: string, value: binary>>",
+                  NULL);
     d.config.include_headers = true;
     decoding_open(&d);
     r = decoding_add_bytes(&d, "k1", "\x00\xff", 2);
@@ -25,9 +26,10 @@ static void raw_gives_the_columns_of_sparks_source(void **state)
     r->timestamp_ms = -1;
     r->timestamp_type = -1;
     (void)decoding_add_bytes(&d, NULL, NULL, 0);
-    decoding_expect(&d, "x'6b31'|x'00ff'|\"orders\"|3|1042|1000000|1|[(\"h1\", x'0102'), (\"h2\", NULL)]\n"
-                        "x''|x''|\"orders\"|3|1043|-1000|-1|NULL\n"
-                        "NULL|NULL|\"orders\"|3|1044|1000000|0|NULL\n");
+    decoding_expect(
+        &d, "x'6b31'|x'00ff'|\"orders\"|3|1042|1000000|1|[(\"h1\", x'0102'), (\"h2\", NULL)]\n"
+            "x''|x''|\"orders\"|3|1043|-1000|-1|NULL\n"
+            "NULL|NULL|\"orders\"|3|1044|1000000|0|NULL\n");
     decoding_clear(&d);
     decoding_release(&d);
 }
@@ -38,7 +40,7 @@ static void casts_of_key_and_value(void **state)
 
     decoding_init(&d, "raw", "k string, n int, t int, o string, p bigint, ts date",
                   "CAST(key AS STRING) AS k, n, TRY_CAST(topic AS int) t, CAST(offset AS string) "
-                      "AS o, partition AS p, CAST(timestamp AS date) AS ts");
+                  "AS o, partition AS p, CAST(timestamp AS date) AS ts");
     CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_CONFIG,
                     "there is no column \"n\"", &d.err);
     d.config.select = "CAST(key AS STRING) AS k, TRY_CAST(topic AS int) t, CAST(offset AS string) "
@@ -61,8 +63,7 @@ static void string_is_text(void **state)
 {
     struct decoding d;
 
-    decoding_init(&d, "string", "k string, v string, b binary",
-                  "key AS k, value AS v");
+    decoding_init(&d, "string", "k string, v string, b binary", "key AS k, value AS v");
     decoding_open(&d);
     (void)decoding_add_bytes(&d, "k\xc3\xa9", "caf\xc3\xa9", 5);
     (void)decoding_add_bytes(&d, NULL, "", 0);

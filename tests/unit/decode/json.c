@@ -89,8 +89,9 @@ static void timestamps(void **state)
     expect_one("timestamp", "9223372036855", "bad");
     expect_one("timestamp", "1.5", "bad");
     expect_one("timestamp_ntz", "\"2026-03-31T03:17:37.26\"", "1774927057260000");
-    expect_one("timestamp_ntz", "\"2026-03-31T03:17:37Z\"", "bad: \"2026-03-31T03:17:37Z\" has a "
-                                                            "zone and the column has none");
+    expect_one("timestamp_ntz", "\"2026-03-31T03:17:37Z\"",
+               "bad: \"2026-03-31T03:17:37Z\" has a "
+               "zone and the column has none");
 }
 
 static void epoch_units(void **state)
@@ -143,8 +144,9 @@ static void nested(void **state)
     decoding_init(&d, "json",
                   "a struct<b: array<struct<c: int>>, d: map<string, double>>, t string", NULL);
     decoding_open(&d);
-    (void)decoding_add(&d, "{\"a\":{\"b\":[{\"c\":1},null,{\"c\":null},{}],\"d\":{\"x\":1.5,\"y\":-2}},"
-                           "\"t\":\"\\u00e9\\ud83d\\ude00\"}");
+    (void)decoding_add(&d,
+                       "{\"a\":{\"b\":[{\"c\":1},null,{\"c\":null},{}],\"d\":{\"x\":1.5,\"y\":-2}},"
+                       "\"t\":\"\\u00e9\\ud83d\\ude00\"}");
     (void)decoding_add(&d, "{\"a\":{\"b\":[],\"d\":{}}}");
     (void)decoding_add(&d, " { } ");
     (void)decoding_add(&d, "{\"a\":{\"z\":{\"b\":[9]}}}");
@@ -231,6 +233,31 @@ static void duplicate_paths_win_whole(void **state)
     decoding_release(&d);
 }
 
+static void duplicate_keys_of_a_map(void **state)
+{
+    char text[4096] = "{\"s\":{";
+    struct decoding d;
+    size_t at = strlen(text);
+
+    decoding_init(&d, "json", "m map<int, map<string, int>>, s map<string, int>, n int",
+                  "value.m, value.s, value.n");
+    decoding_open(&d);
+    (void)decoding_add(&d, "{\"m\":{\"1\":{\"a\":1,\"b\":2,\"a\":3},\"2\":null,\"01\":{\"c\":4}}}");
+    (void)decoding_add(&d, "{\"m\":{\"1\":{\"a\":1,\"b\":2,\"a\":3}},\"n\":5}");
+    decoding_expect(&d, "{2: NULL, 1: {\"c\": 4}}|NULL|NULL\n{1: {\"b\": 2, \"a\": 3}}|NULL|5\n");
+    decoding_clear(&d);
+    for (int i = 0; i < 100; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "\"k%d\":%d,", i % 40, i);
+    (void)snprintf(text + at, sizeof text - at, "\"z\":0}}");
+    (void)decoding_add(&d, text);
+    CV_ASSERT_OK(decoding_run(&d), &d.err);
+    assert_int_equal(d.batch.columns[1].offsets[1], 41);
+    assert_non_null(strstr(decoding_rows(&d), "\"k39\": 79, \"k0\": 80, "));
+    assert_non_null(strstr(decoding_rows(&d), "{\"k20\": 60, "));
+    decoding_clear(&d);
+    decoding_release(&d);
+}
+
 /* Case 25. */
 static void null_missing_required(void **state)
 {
@@ -259,11 +286,12 @@ static void casts(void **state)
 {
     struct decoding d;
 
-    decoding_init(&d, "json",
-                  "b int, n bigint, f string, price decimal(10,2), again decimal(10,2), whole string",
-                  "cast(value.a.b AS int) AS b, TRY_CAST(value.n AS INT) AS n, CAST(value.F AS "
-                  "string) AS f, CAST(value.price AS DECIMAL(10,2)) AS price, value.price AS again, "
-                  "value AS whole");
+    decoding_init(
+        &d, "json",
+        "b int, n bigint, f string, price decimal(10,2), again decimal(10,2), whole string",
+        "cast(value.a.b AS int) AS b, TRY_CAST(value.n AS INT) AS n, CAST(value.F AS "
+        "string) AS f, CAST(value.price AS DECIMAL(10,2)) AS price, value.price AS again, "
+        "value AS whole");
     decoding_open(&d);
     (void)decoding_add(&d, "{\"a\":{\"b\":\" 12 \"},\"n\":\"x1\",\"F\":1.9,\"price\":37.5}");
     (void)decoding_add(&d, "{\"a\":{\"b\":1.9},\"n\":7,\"F\":[1],\"price\":\"1.005\"}");
@@ -271,8 +299,9 @@ static void casts(void **state)
     CV_ASSERT_FAILS(decoding_run(&d), CV_RECORD, "topic orders[3]@1043: field a.b: ", &d.err);
     d.options.mode = CV_MODE_DROPMALFORMED;
     decoding_open(&d);
-    decoding_expect(&d, "12|NULL|\"1.9\"|37.50|37.50|\"{\"a\":{\"b\":\" 12 \"},\"n\":\"x1\",\"F\":1.9,"
-                        "\"price\":37.5}\"\nNULL|NULL|NULL|NULL|NULL|\"{\"a\":{},\"n\":null}\"\n");
+    decoding_expect(&d,
+                    "12|NULL|\"1.9\"|37.50|37.50|\"{\"a\":{\"b\":\" 12 \"},\"n\":\"x1\",\"F\":1.9,"
+                    "\"price\":37.5}\"\nNULL|NULL|NULL|NULL|NULL|\"{\"a\":{},\"n\":null}\"\n");
     decoding_clear(&d);
     decoding_release(&d);
 }
@@ -291,6 +320,7 @@ static void declared_types_under_a_cast(void **state)
     decoding_close(&d);
     CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_SCHEMA,
                     "CAST(value.a.b AS int): map<string, int> cannot be cast to int", &d.err);
+    decoding_clear(&d);
     d.options.schema = "a strukt";
     CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_SCHEMA, "value.schema",
                     &d.err);
@@ -332,10 +362,11 @@ static void confluent_framing_around_json(void **state)
     (void)decoding_add_hex(&d, "00 00000007 7b2276223a377d");
     decoding_expect(&d, "7\n");
     (void)decoding_add(&d, "{\"v\":1}");
-    CV_ASSERT_FAILS(decoding_run(&d), CV_RECORD,
-                    "topic orders[3]@1043: not Confluent framing: the value begins with 7b 22 76 22 "
-                    "3a 31 7d ({\"v\":1}), not with 00",
-                    &d.err);
+    CV_ASSERT_FAILS(
+        decoding_run(&d), CV_RECORD,
+        "topic orders[3]@1043: not Confluent framing: the value begins with 7b 22 76 22 "
+        "3a 31 7d ({\"v\":1}), not with 00",
+        &d.err);
     decoding_clear(&d);
     decoding_release(&d);
 }
@@ -392,6 +423,7 @@ int main(void)
         cmocka_unit_test(bad_records_leave_nothing_behind),
         cmocka_unit_test(duplicate_keys_and_letter_case),
         cmocka_unit_test(duplicate_paths_win_whole),
+        cmocka_unit_test(duplicate_keys_of_a_map),
         cmocka_unit_test(null_missing_required),
         cmocka_unit_test(casts),
         cmocka_unit_test(declared_types_under_a_cast),

@@ -27,7 +27,7 @@ struct registry_server {
         int count; /* of requests */
     } answers[ANSWERS_MAX];
     size_t answer_count;
-    atomic_int outage;      /* so many requests get outage_status (0 = the connection is cut) */
+    atomic_int outage; /* so many requests get outage_status (0 = the connection is cut) */
     int outage_status;
     const char *wants_auth; /* a line that the request must hold; else 401 */
     atomic_int requests;
@@ -109,8 +109,7 @@ static inline void *registry_main(void *context)
 
 static inline void registry_start(struct registry_server *s)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
 
     s->listener = socket(AF_INET, SOCK_STREAM, 0);
