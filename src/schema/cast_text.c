@@ -148,7 +148,7 @@ static int shortest_digits(double value, bool single, char digits[20], int *ret_
     while (count > 1 && digits[count - 1] == '0')
         count--;
     *ret_count = count;
-    return atoi(exponent + 1);
+    return (int)strtol(exponent + 1, NULL, 10);
 }
 
 /* Digits with a point behind the first `whole` of them, zeros where there are none. */

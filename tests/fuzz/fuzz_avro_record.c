@@ -10,87 +10,44 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define R(fields)     "{\"type\":\"record\",\"name\":\"R\",\"fields\":[" fields "]}"
-#define F(name, type) "{\"name\":\"" name "\",\"type\":" type "}"
-#define NUMBERS                                                                                                                                                                                                                              \
-    F("a", "\"int\"")                                                                                                                                                                                                                        \
-    "," F("b", "[\"null\",\"long\"]") "," F("c", "\"float\"") "," F("d", "[\"double\",\"null\"]") "," F(                                                                                                                                     \
-        "e", "\"boolean\"") "," F("f",                                                                                                                                                                                                       \
-                                  "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":"                                                                                                                                           \
-                                  "10,\"scale\":2}") "," F("g", "{\"type\":\"long\","                                                                                                                                                        \
-                                                                "\"logicalType\":\"timestamp-"                                                                                                                                               \
-                                                                "millis\"}") "," F("h", "{\"type"                                                                                                                                            \
-                                                                                        "\":"                                                                                                                                                \
-                                                                                        "\"long\""                                                                                                                                           \
-                                                                                        ",\"logic"                                                                                                                                           \
-                                                                                        "alType\""                                                                                                                                           \
-                                                                                        ":\"times"                                                                                                                                           \
-                                                                                        "tamp-"                                                                                                                                              \
-                                                                                        "nanos\""                                                                                                                                            \
-                                                                                        "}") "," F("i",                                                                                                                                      \
-                                                                                                   "{\"type\":\"int\",\"logicalType\":\"time-millis\"}") "," F("j",                                                                          \
-                                                                                                                                                               "{\"type\":\"fixed\",\"name\":\"D\",\"size\":16,\"logicalType\":\"decimal\"," \
-                                                                                                                                                               "\"precision\":38}")
+/* Schemas with ' for ". */
+#define NUMBERS                                                                                    \
+    "{'type':'record','name':'R','fields':["                                                       \
+    "{'name':'a','type':'int'},{'name':'b','type':['null','long']},"                               \
+    "{'name':'c','type':'float'},{'name':'d','type':['double','null']},"                           \
+    "{'name':'e','type':'boolean'},"                                                               \
+    "{'name':'f','type':{'type':'bytes','logicalType':'decimal','precision':10,'scale':2}},"       \
+    "{'name':'g','type':{'type':'long','logicalType':'timestamp-millis'}},"                        \
+    "{'name':'h','type':{'type':'long','logicalType':'timestamp-nanos'}},"                         \
+    "{'name':'i','type':{'type':'int','logicalType':'time-millis'}},"                              \
+    "{'name':'j','type':{'type':'fixed','name':'D','size':16,'logicalType':'decimal',"             \
+    "'precision':38}}]}"
 #define NESTED                                                                                     \
-    F("a", "{\"type\":\"array\",\"items\":[\"null\",\"string\"]}")                                 \
-    "," F("b",                                                                                     \
-          "{\"type\":\"map\",\"values\":" R(F("x", "\"bytes\"") "," F(                             \
-              "y",                                                                                 \
-              "\"int\"")) "}") "," F("c",                                                          \
-                                     "[\"null\",\"int\",\"string\",{\"type\":\"array\",\"items\":" \
-                                     "\"null\"}]") "," F("d",                                      \
-                                                         "[\"null\",\"R\"]") "," F("e",            \
-                                                                                   "{\"type\":"    \
-                                                                                   "\"enum\","     \
-                                                                                   "\"name\":"     \
-                                                                                   "\"E\","        \
-                                                                                   "\"symbols\":[" \
-                                                                                   "\"A\",\"B\"]"  \
-                                                                                   "}") "," F("f", \
-                                                                                              "{"  \
-                                                                                              "\"" \
-                                                                                              "ty" \
-                                                                                              "pe" \
-                                                                                              "\"" \
-                                                                                              ":"  \
-                                                                                              "\"" \
-                                                                                              "st" \
-                                                                                              "ri" \
-                                                                                              "ng" \
-                                                                                              "\"" \
-                                                                                              ","  \
-                                                                                              "\"" \
-                                                                                              "lo" \
-                                                                                              "gi" \
-                                                                                              "ca" \
-                                                                                              "lT" \
-                                                                                              "yp" \
-                                                                                              "e"  \
-                                                                                              "\"" \
-                                                                                              ":"  \
-                                                                                              "\"" \
-                                                                                              "uu" \
-                                                                                              "id" \
-                                                                                              "\"" \
-                                                                                              "}")
+    "{'type':'record','name':'N','fields':["                                                       \
+    "{'name':'a','type':{'type':'array','items':['null','string']}},"                              \
+    "{'name':'b','type':{'type':'map','values':{'type':'record','name':'R','fields':["             \
+    "{'name':'x','type':'bytes'},{'name':'y','type':'int'}]}}},"                                   \
+    "{'name':'c','type':['null','int','string',{'type':'array','items':'null'}]},"                 \
+    "{'name':'d','type':['null','R']},"                                                            \
+    "{'name':'e','type':{'type':'enum','name':'E','symbols':['A','B']}},"                          \
+    "{'name':'f','type':{'type':'string','logicalType':'uuid'}}]}"
 
 static const struct {
     const char *writer;
     const char *ddl;
     enum cv_avro_cast cast;
 } shapes[] = {
-    {R(NUMBERS),
+    {NUMBERS,
      "a bigint, b bigint, c double, d double, e boolean, f decimal(12,2), g timestamp, "
      "h timestamp_ntz, i time, j decimal(38,0)",
      CV_AVRO_ASSIGN},
-    {R(NUMBERS), "a string, b string, f decimal(5,1), d decimal(20,5), g string, j string",
+    {NUMBERS, "a string, b string, f decimal(5,1), d decimal(20,5), g string, j string",
      CV_AVRO_TRY_CAST},
-    {"{\"type\":\"record\",\"name\":\"N\",\"fields\":[" NESTED "]}",
-     "a array<string>, b map<string, struct<y: int, x: binary>>, c int, e string, f uuid",
+    {NESTED, "a array<string>, b map<string, struct<y: int, x: binary>>, c int, e string, f uuid",
      CV_AVRO_ASSIGN},
-    {"{\"type\":\"record\",\"name\":\"N\",\"fields\":[" NESTED "]}", "e string", CV_AVRO_ASSIGN},
-    {"{\"type\":\"record\",\"name\":\"L\",\"fields\":[" F("v", "\"string\"") "," F(
-         "next", "[\"null\",\"L\"]") "]}",
+    {NESTED, "e string", CV_AVRO_ASSIGN},
+    {"{'type':'record','name':'L','fields':[{'name':'v','type':'string'},"
+     "{'name':'next','type':['null','L']}]}",
      "v decimal(10,2)", CV_AVRO_CAST},
 };
 
@@ -123,6 +80,16 @@ static void make_table(struct target *t, const char *ddl, enum cv_avro_cast cast
                                                 .cast_type = t->table.root.fields[i].type};
     }
     cv_batch_builder_init(&t->builder, &t->table);
+}
+
+static const char *unquote(struct cv_arena *arena, const char *text)
+{
+    char *json = cv_arena_strdup(arena, text);
+
+    for (char *c = json; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    return json;
 }
 
 static void compile(struct target *t, struct cv_str writer)
@@ -197,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     t = &targets[data[0] % SHAPES];
     if (!t->plan) {
         make_table(t, shapes[data[0] % SHAPES].ddl, shapes[data[0] % SHAPES].cast);
-        compile(t, cv_str_from(shapes[data[0] % SHAPES].writer));
+        compile(t, cv_str_from(unquote(&t->arena, shapes[data[0] % SHAPES].writer)));
     }
     assert(t->plan);
     decode(t, data + 1, size - 1);

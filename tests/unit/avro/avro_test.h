@@ -59,15 +59,25 @@ static inline void plan_test_release(struct plan_test *t)
     cv_arena_release(&t->arena);
 }
 
+/* A schema text with ' for ", which keeps it readable in C. */
+static inline struct cv_avro_schema *plan_test_schema(struct plan_test *t, const char *text)
+{
+    char *json = cv_arena_strdup(&t->arena, text);
+    struct cv_avro_schema *schema;
+
+    for (char *quote = strchr(json, '\''); quote; quote = strchr(quote, '\''))
+        *quote = '"';
+    CV_ASSERT_OK(cv_avro_schema_parse(cv_str_from(json), NULL, 0, &schema, &t->err), &t->err);
+    return schema;
+}
+
 static inline enum cv_code plan_test_compile(struct plan_test *t, const char *writer,
                                              const char *reader, const char *ddl,
                                              const char *sources, bool case_sensitive)
 {
     *t = (struct plan_test){.err = CV_ERROR_INIT};
-    CV_ASSERT_OK(cv_avro_schema_parse(cv_str_from(writer), NULL, 0, &t->writer, &t->err), &t->err);
-    if (reader)
-        CV_ASSERT_OK(cv_avro_schema_parse(cv_str_from(reader), NULL, 0, &t->reader, &t->err),
-                     &t->err);
+    t->writer = plan_test_schema(t, writer);
+    t->reader = reader ? plan_test_schema(t, reader) : NULL;
     CV_ASSERT_OK(cv_schema_read_ddl(ddl, &t->arena, &t->table, &t->err), &t->err);
     plan_test_targets(t, sources);
     cv_batch_builder_init(&t->builder, &t->table);
@@ -234,24 +244,23 @@ static inline void check_refused(const char *writer, const char *reader, const c
     plan_test_release(&t);
 }
 
-/* Schemas in C: RECORD("R", FIELD("a", INT) "," FIELD("b", NULLABLE(STRING))). */
-#define RECORD(name, fields)         "{\"type\":\"record\",\"name\":\"" name "\",\"fields\":[" fields "]}"
-#define FIELD(name, type)            "{\"name\":\"" name "\",\"type\":" type "}"
-#define FIELD_MORE(name, type, more) "{\"name\":\"" name "\",\"type\":" type "," more "}"
-#define NULLABLE(type)               "[\"null\"," type "]"
-#define ARRAY(items)                 "{\"type\":\"array\",\"items\":" items "}"
-#define MAP(values)                  "{\"type\":\"map\",\"values\":" values "}"
-#define LOGICAL(type, logical)       "{\"type\":\"" type "\",\"logicalType\":\"" logical "\"}"
-#define FIXED(name, size)            "{\"type\":\"fixed\",\"name\":\"" name "\",\"size\":" size "}"
+/* Short schemas in C: RECORD("R", FIELD("a", NULLABLE(STRING))); long ones are written as JSON. */
+#define RECORD(name, fields)         "{'type':'record','name':'" name "','fields':[" fields "]}"
+#define FIELD(name, type)            "{'name':'" name "','type':" type "}"
+#define FIELD_MORE(name, type, more) "{'name':'" name "','type':" type "," more "}"
+#define NULLABLE(type)               "['null'," type "]"
+#define ARRAY(items)                 "{'type':'array','items':" items "}"
+#define MAP(values)                  "{'type':'map','values':" values "}"
+#define LOGICAL(type, logical)       "{'type':'" type "','logicalType':'" logical "'}"
+#define FIXED(name, size)            "{'type':'fixed','name':'" name "','size':" size "}"
 #define DECIMAL(precision, scale)                                                                  \
-    "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":" precision ",\"scale\":" scale \
-    "}"
-#define INT     "\"int\""
-#define LONG    "\"long\""
-#define FLOAT   "\"float\""
-#define DOUBLE  "\"double\""
-#define STRING  "\"string\""
-#define BYTES   "\"bytes\""
-#define BOOLEAN "\"boolean\""
+    "{'type':'bytes','logicalType':'decimal','precision':" precision ",'scale':" scale "}"
+#define INT     "'int'"
+#define LONG    "'long'"
+#define FLOAT   "'float'"
+#define DOUBLE  "'double'"
+#define STRING  "'string'"
+#define BYTES   "'bytes'"
+#define BOOLEAN "'boolean'"
 
 #endif

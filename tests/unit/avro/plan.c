@@ -5,14 +5,12 @@
 
 /* supplier, item, price, bid_time, order_id of the orders scenario, each in a union with null. */
 #define ORDER                                                                                      \
-    RECORD("Gen0",                                                                                 \
-           FIELD("supplier", NULLABLE(STRING)) "," FIELD("item", NULLABLE(STRING)) "," FIELD(      \
-               "price",                                                                            \
-               NULLABLE(STRING)) "," FIELD("bid_time",                                             \
-                                           NULLABLE(LOGICAL(                                       \
-                                               "long",                                             \
-                                               "timestamp-millis"))) "," FIELD("order_id",         \
-                                                                               NULLABLE(STRING)))
+    "{'type':'record','name':'Gen0','fields':["                                                    \
+    "{'name':'supplier','type':['null','string']},"                                                \
+    "{'name':'item','type':['null','string']},"                                                    \
+    "{'name':'price','type':['null','string']},"                                                   \
+    "{'name':'bid_time','type':['null',{'type':'long','logicalType':'timestamp-millis'}]},"        \
+    "{'name':'order_id','type':['null','string']}]}"
 #define ORDER_TABLE                                                                                \
     "order_id string, item string, price decimal(10,2), supplier string, bid_time timestamp"
 #define ORDER_SOURCES "order_id, item, CAST price, supplier, bid_time"
@@ -63,26 +61,23 @@ static void nullable_at_the_top(void **state)
 
 static void primitives(void **state)
 {
-    check_one(
-        RECORD(
-            "R",
-            FIELD("a", BOOLEAN) "," FIELD("b", INT) "," FIELD("c", LONG) "," FIELD(
-                "d",
-                FLOAT) "," FIELD("e",
-                                 DOUBLE) "," FIELD("f",
-                                                   BYTES) "," FIELD("g",
-                                                                    STRING) "," FIELD("h",
-                                                                                      FIXED("F",
-                                                                                            "3"))),
-        "a boolean, b int, c bigint, d float, e double, f binary, g string, h fixed[3]",
-        "01 ffffffff0f feffffffffffffffff01 0000c03f 000000000000f8bf 04dead 04c3a9 010203",
-        "{a: true, b: -2147483648, c: 9223372036854775807, d: 1.5, e: -1.5, f: dead, "
-        "g: \"\xc3\xa9\", h: 010203}");
+    check_one("{'type':'record','name':'R','fields':[{'name':'a','type':'boolean'},"
+              "{'name':'b','type':'int'},{'name':'c','type':'long'},"
+              "{'name':'d','type':'float'},{'name':'e','type':'double'},"
+              "{'name':'f','type':'bytes'},{'name':'g','type':'string'},"
+              "{'name':'h','type':{'type':'fixed','name':'F','size':3}}]}",
+              "a boolean, b int, c bigint, d float, e double, f binary, g string, h fixed[3]",
+              "01 ffffffff0f feffffffffffffffff01 0000c03f 000000000000f8bf 04dead 04c3a9 010203",
+              "{a: true, b: -2147483648, c: 9223372036854775807, d: 1.5, e: -1.5, f: dead, "
+              "g: \"\xc3\xa9\", h: 010203}");
 }
 
 static void widens(void **state)
 {
-    check_one(RECORD("R", FIELD("a", INT) "," FIELD("b", FLOAT) "," FIELD("c", DECIMAL("9", "2"))),
+    check_one("{'type':'record','name':'R','fields':[{'name':'a','type':'int'},"
+              "{'name':'b','type':'float'},"
+              "{'name':'c','type':{'type':'bytes','logicalType':'decimal','precision':9,"
+              "'scale':2}}]}",
               "a bigint, b double, c decimal(38,2)", "01 0000c03f 02ff",
               "{a: -1, b: 1.5, c: -0.01}");
 }
@@ -91,9 +86,12 @@ static void bad_primitives(void **state)
 {
     struct plan_test t;
 
-    CV_ASSERT_OK(plan_test_compile(&t, RECORD("R", FIELD("a", BOOLEAN) "," FIELD("b", INT)), NULL,
-                                   "a boolean, b int", NULL, true),
-                 &t.err);
+    CV_ASSERT_OK(
+        plan_test_compile(&t,
+                          "{'type':'record','name':'R','fields':[{'name':'a','type':'boolean'},"
+                          "{'name':'b','type':'int'}]}",
+                          NULL, "a boolean, b int", NULL, true),
+        &t.err);
     check_bad(&t, "02 00", "a", "malformed");
     check_bad(&t, "01 8080808010", "b", "malformed"); /* 2^31 */
     check_bad(&t, "01 ffffffffffffffffffff01", "b", "malformed");
@@ -102,56 +100,43 @@ static void bad_primitives(void **state)
 
 static void logical_types(void **state)
 {
-    check_one(
-        RECORD(
-            "R",
-            FIELD("a", LOGICAL("int", "date")) "," FIELD("b", LOGICAL("int", "time-millis")) "," FIELD(
-                "c",
-                LOGICAL(
-                    "long",
-                    "time-micros")) "," FIELD("d",
-                                              LOGICAL(
-                                                  "long",
-                                                  "timestamp-millis")) "," FIELD("e",
-                                                                                 LOGICAL(
-                                                                                     "long",
-                                                                                     "timestamp-"
-                                                                                     "micros")) "," FIELD("f",
-                                                                                                          LOGICAL(
-                                                                                                              "long",
-                                                                                                              "timestamp-nanos"))),
-        "a date, b time, c time, d timestamp, e timestamp, f timestamp", "01 d00f 02 01 01 01",
-        "{a: 1969-12-31, b: 00:00:01, c: 00:00:00.000001, "
-        "d: 1969-12-31T23:59:59.999000+00:00, e: 1969-12-31T23:59:59.999999+00:00, "
-        "f: 1969-12-31T23:59:59.999999+00:00}");
-    check_one(
-        RECORD("R",
-               FIELD("a", LOGICAL("long", "local-timestamp-millis")) "," FIELD(
-                   "b",
-                   LOGICAL("long",
-                           "local-timestamp-micros")) "," FIELD("c",
-                                                                LOGICAL("long",
-                                                                        "local-timestamp-nanos"))),
-        "a timestamp_ntz, b timestamp_ntz, c timestamp_ntz", "02 02 d00f",
-        "{a: 1970-01-01T00:00:00.001000, b: 1970-01-01T00:00:00.000001, "
-        "c: 1970-01-01T00:00:00.000001}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'a','type':{'type':'int','logicalType':'date'}},"
+              "{'name':'b','type':{'type':'int','logicalType':'time-millis'}},"
+              "{'name':'c','type':{'type':'long','logicalType':'time-micros'}},"
+              "{'name':'d','type':{'type':'long','logicalType':'timestamp-millis'}},"
+              "{'name':'e','type':{'type':'long','logicalType':'timestamp-micros'}},"
+              "{'name':'f','type':{'type':'long','logicalType':'timestamp-nanos'}}]}",
+              "a date, b time, c time, d timestamp, e timestamp, f timestamp",
+              "01 d00f 02 01 01 01",
+              "{a: 1969-12-31, b: 00:00:01, c: 00:00:00.000001, "
+              "d: 1969-12-31T23:59:59.999000+00:00, e: 1969-12-31T23:59:59.999999+00:00, "
+              "f: 1969-12-31T23:59:59.999999+00:00}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'a','type':{'type':'long',"
+              "'logicalType':'local-timestamp-millis'}},"
+              "{'name':'b','type':{'type':'long',"
+              "'logicalType':'local-timestamp-micros'}},"
+              "{'name':'c','type':{'type':'long',"
+              "'logicalType':'local-timestamp-nanos'}}]}",
+              "a timestamp_ntz, b timestamp_ntz, c timestamp_ntz", "02 02 d00f",
+              "{a: 1970-01-01T00:00:00.001000, b: 1970-01-01T00:00:00.000001, "
+              "c: 1970-01-01T00:00:00.000001}");
     /* an instant may go to a timestamp without zone (lab 08's table) */
     check_one(RECORD("R", FIELD("a", LOGICAL("long", "timestamp-millis"))), "a timestamp_ntz", "02",
               "{a: 1970-01-01T00:00:00.001000}");
-    check_one(
-        RECORD("R",
-               FIELD("a", LOGICAL("string", "uuid")) "," FIELD(
-                   "b", LOGICAL("string",
-                                "uuid")) "," FIELD("c",
-                                                   "{\"type\":\"fixed\",\"name\":\"U\",\"size\":16,"
-                                                   "\"logicalType\":\"uuid\"}")),
-        "a uuid, b string, c uuid",
-        "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
-        "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
-        "f79c3e09677c4bbda4793f349cb785e7",
-        "{a: f79c3e09-677c-4bbd-a479-3f349cb785e7, "
-        "b: \"f79c3e09-677c-4bbd-a479-3f349cb785e7\", "
-        "c: f79c3e09-677c-4bbd-a479-3f349cb785e7}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'a','type':{'type':'string','logicalType':'uuid'}},"
+              "{'name':'b','type':{'type':'string','logicalType':'uuid'}},"
+              "{'name':'c','type':{'type':'fixed','name':'U','size':16,"
+              "'logicalType':'uuid'}}]}",
+              "a uuid, b string, c uuid",
+              "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
+              "48 66373963336530392d363737632d346262642d613437392d336633343963623738356537"
+              "f79c3e09677c4bbda4793f349cb785e7",
+              "{a: f79c3e09-677c-4bbd-a479-3f349cb785e7, "
+              "b: \"f79c3e09-677c-4bbd-a479-3f349cb785e7\", "
+              "c: f79c3e09-677c-4bbd-a479-3f349cb785e7}");
 }
 
 static void bad_logical_values(void **state)
@@ -159,12 +144,12 @@ static void bad_logical_values(void **state)
     struct plan_test t;
 
     CV_ASSERT_OK(
-        plan_test_compile(
-            &t,
-            RECORD("R", FIELD("a", LOGICAL("long", "timestamp-millis")) "," FIELD(
-                            "b", LOGICAL("int", "time-millis")) "," FIELD("c", LOGICAL("string",
-                                                                                       "uuid"))),
-            NULL, "a timestamp, b time, c uuid", NULL, true),
+        plan_test_compile(&t,
+                          "{'type':'record','name':'R','fields':["
+                          "{'name':'a','type':{'type':'long','logicalType':'timestamp-millis'}},"
+                          "{'name':'b','type':{'type':'int','logicalType':'time-millis'}},"
+                          "{'name':'c','type':{'type':'string','logicalType':'uuid'}}]}",
+                          NULL, "a timestamp, b time, c uuid", NULL, true),
         &t.err);
     check_bad(&t, "feffffffffffffffff01 00 00", "a", "beyond");
     check_bad(&t, "00 80f0b252 00", "b", "no time of day"); /* 86400000 */
@@ -217,8 +202,12 @@ static void wide_decimals(void **state)
 /* case 15 */
 static void blocks_of_arrays_and_maps(void **state)
 {
-    static const char array[] = RECORD("R", FIELD("l", ARRAY(LONG)) "," FIELD("z", INT));
-    static const char map[] = RECORD("R", FIELD("m", MAP(LONG)) "," FIELD("z", INT));
+    static const char array[] = "{'type':'record','name':'R','fields':["
+                                "{'name':'l','type':{'type':'array','items':'long'}},"
+                                "{'name':'z','type':'int'}]}";
+    static const char map[] = "{'type':'record','name':'R','fields':["
+                              "{'name':'m','type':{'type':'map','values':'long'}},"
+                              "{'name':'z','type':'int'}]}";
     static const char *const ddls[] = {"l array<bigint>, z int", "z int"};
     struct plan_test t;
 
@@ -246,7 +235,9 @@ static void blocks_of_arrays_and_maps(void **state)
 static void arrays_of_nothing(void **state)
 {
     static const char writer[] =
-        RECORD("R", FIELD("l", ARRAY(RECORD("E", ""))) "," FIELD("z", INT));
+        "{'type':'record','name':'R','fields':["
+        "{'name':'l','type':{'type':'array','items':{'type':'record','name':'E',"
+        "'fields':[]}}},{'name':'z','type':'int'}]}";
     struct plan_test t;
 
     CV_ASSERT_OK(plan_test_compile(&t, writer, NULL, "l array<struct<a: int>>, z int", NULL, true),
@@ -261,21 +252,25 @@ static void arrays_of_nothing(void **state)
 
 static void nested_containers(void **state)
 {
-    check_one(
-        RECORD("R", FIELD("a", ARRAY(NULLABLE(ARRAY(NULLABLE(STRING))))) "," FIELD(
-                        "m", MAP(NULLABLE(RECORD("S", FIELD("x", INT) "," FIELD("y", LONG)))))),
-        "a array<array<string>>, m map<string, struct<y: bigint, q: string>>",
-        "04 00 02 04 00 02 0278 00 00  04 026b 02 02 04 026c 00 00",
-        "{a: [null, [null, \"x\"]], m: {\"k\": {y: 2, q: null}, \"l\": null}}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'a','type':{'type':'array','items':['null',{'type':'array',"
+              "'items':['null','string']}]}},"
+              "{'name':'m','type':{'type':'map','values':['null',{'type':'record',"
+              "'name':'S','fields':[{'name':'x','type':'int'},"
+              "{'name':'y','type':'long'}]}]}}]}",
+              "a array<array<string>>, m map<string, struct<y: bigint, q: string>>",
+              "04 00 02 04 00 02 0278 00 00  04 026b 02 02 04 026c 00 00",
+              "{a: [null, [null, \"x\"]], m: {\"k\": {y: 2, q: null}, \"l\": null}}");
 }
 
 /* Iceberg's maps with other keys: an array of key-value records. */
 static void map_as_array(void **state)
 {
-    check_one(
-        RECORD("R", FIELD("m", "{\"type\":\"array\",\"logicalType\":\"map\",\"items\":" RECORD(
-                                   "k1_v2", FIELD("key", INT) "," FIELD("value", LONG)) "}")),
-        "m map<int,bigint>", "04 02 04 06 08 00", "{m: {1: 2, 3: 4}}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'m','type':{'type':'array','logicalType':'map',"
+              "'items':{'type':'record','name':'k1_v2','fields':["
+              "{'name':'key','type':'int'},{'name':'value','type':'long'}]}}}]}",
+              "m map<int,bigint>", "04 02 04 06 08 00", "{m: {1: 2, 3: 4}}");
 }
 
 /* case 12, without a reader: a branch that does not convert is bad only when met. */
@@ -283,8 +278,9 @@ static void unions(void **state)
 {
     struct plan_test t;
 
-    check_one(RECORD("R", FIELD("a", "[\"int\",\"null\",\"long\"]") "," FIELD(
-                              "b", "[\"float\",\"double\"]")),
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'a','type':['int','null','long']},"
+              "{'name':'b','type':['float','double']}]}",
               "a bigint, b double", "04 06 00 0000c03f", "{a: 3, b: 1.5}");
     check_one(RECORD("R", FIELD("a", "[\"int\",\"null\"]")), "a int", "00 0e", "{a: 7}");
     check_one(RECORD("R", FIELD("a", "[\"int\",\"null\"]")), "a int", "02", "{a: null}");
@@ -326,8 +322,9 @@ static void refusals(void **state)
     check_refused(RECORD("R", FIELD("s", RECORD("S", FIELD_MORE("x", INT, "\"aliases\":[\"y\"]")))),
                   NULL, "s struct<x: int, y: int>", NULL, "s: field x would fill both x and y");
     /* all problems at once */
-    check_refused(RECORD("R", FIELD("a", DOUBLE) "," FIELD("b", STRING)), NULL,
-                  "a int, b int, c int NOT NULL", NULL, "; b: string cannot");
+    check_refused("{'type':'record','name':'R','fields':[{'name':'a','type':'double'},"
+                  "{'name':'b','type':'string'}]}",
+                  NULL, "a int, b int, c int NOT NULL", NULL, "; b: string cannot");
     check_refused(RECORD("R", FIELD("a", INT)), NULL, "c int NOT NULL", NULL,
                   "c: column c is required");
 }
@@ -336,16 +333,14 @@ static void nulls_into_required(void **state)
 {
     struct plan_test t;
 
-    CV_ASSERT_OK(
-        plan_test_compile(
-            &t,
-            RECORD("R",
-                   FIELD("a", NULLABLE(INT)) "," FIELD(
-                       "s", NULLABLE(RECORD(
-                                "S", FIELD("k", NULLABLE(INT))))) "," FIELD("l",
-                                                                            ARRAY(NULLABLE(INT)))),
-            NULL, "a int NOT NULL, s struct<k: int NOT NULL>, l array<int>", NULL, true),
-        &t.err);
+    CV_ASSERT_OK(plan_test_compile(
+                     &t,
+                     "{'type':'record','name':'R','fields':[{'name':'a','type':['null','int']},"
+                     "{'name':'s','type':['null',{'type':'record','name':'S','fields':["
+                     "{'name':'k','type':['null','int']}]}]},"
+                     "{'name':'l','type':{'type':'array','items':['null','int']}}]}",
+                     NULL, "a int NOT NULL, s struct<k: int NOT NULL>, l array<int>", NULL, true),
+                 &t.err);
     check_row(&t, "02 02 00 00", "{a: 1, s: null, l: []}");
     check_row(&t, "02 02 02 02 02 02 00 00", "{a: 1, s: {k: 1}, l: [null]}");
     check_bad(&t, "00 00 00", "a", "a null where the column is required");
@@ -360,12 +355,12 @@ static void nulls_into_required(void **state)
 
 static void paths_into_records(void **state)
 {
-    static const char writer[] = RECORD(
-        "R",
-        FIELD("x", STRING) "," FIELD(
-            "a",
-            NULLABLE(RECORD("A", FIELD("b", RECORD("B", FIELD("c", INT) "," FIELD(
-                                                            "d", STRING))) "," FIELD("e", LONG)))));
+    static const char writer[] =
+        "{'type':'record','name':'R','fields':[{'name':'x','type':'string'},"
+        "{'name':'a','type':['null',{'type':'record','name':'A','fields':["
+        "{'name':'b','type':{'type':'record','name':'B','fields':["
+        "{'name':'c','type':'int'},{'name':'d','type':'string'}]}},"
+        "{'name':'e','type':'long'}]}]}]}";
     struct plan_test t;
 
     CV_ASSERT_OK(plan_test_compile(&t, writer, NULL,
@@ -380,7 +375,8 @@ static void paths_into_records(void **state)
 
 static void names_in_any_case(void **state)
 {
-    static const char writer[] = RECORD("R", FIELD("ID", INT) "," FIELD("Name", STRING));
+    static const char writer[] = "{'type':'record','name':'R','fields':[{'name':'ID','type':'int'},"
+                                 "{'name':'Name','type':'string'}]}";
     struct plan_test t;
 
     CV_ASSERT_OK(plan_test_compile(&t, writer, NULL, "id int, name string", NULL, false), &t.err);
@@ -389,38 +385,28 @@ static void names_in_any_case(void **state)
     CV_ASSERT_OK(plan_test_compile(&t, writer, NULL, "id int, name string", NULL, true), &t.err);
     check_row(&t, "02 0278", "{id: null, name: null}");
     plan_test_release(&t);
-    CV_ASSERT_FAILS(plan_test_compile(&t, RECORD("R", FIELD("AB", INT) "," FIELD("Ab", INT)), NULL,
-                                      "ab int", NULL, false),
-                    CV_SCHEMA, "differ from it only in letter case", &t.err);
+    CV_ASSERT_FAILS(
+        plan_test_compile(&t,
+                          "{'type':'record','name':'R','fields':[{'name':'AB','type':'int'},"
+                          "{'name':'Ab','type':'int'}]}",
+                          NULL, "ab int", NULL, false),
+        CV_SCHEMA, "differ from it only in letter case", &t.err);
     plan_test_release(&t);
 }
 
 static void enums_and_aliases(void **state)
 {
-    check_one(
-        RECORD(
-            "R",
-            FIELD(
-                "e",
-                "{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"B\"]}") "," FIELD_MORE("ne"
-                                                                                               "w",
-                                                                                               INT,
-                                                                                               "\"a"
-                                                                                               "lia"
-                                                                                               "ses"
-                                                                                               "\":"
-                                                                                               "[\""
-                                                                                               "old"
-                                                                                               "\""
-                                                                                               "]")),
-        "e string, old int", "02 0e", "{e: \"B\", old: 7}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'e','type':{'type':'enum','name':'E','symbols':['A','B']}},"
+              "{'name':'new','type':'int','aliases':['old']}]}",
+              "e string, old int", "02 0e", "{e: \"B\", old: 7}");
 }
 
 /* case 17 */
 static void recursion(void **state)
 {
-    static const char writer[] =
-        RECORD("N", FIELD("v", LONG) "," FIELD("next", "[\"null\",\"N\"]"));
+    static const char writer[] = "{'type':'record','name':'N','fields':[{'name':'v','type':'long'},"
+                                 "{'name':'next','type':['null','N']}]}";
     CV_CLEANUP(cv_buf_release) struct cv_buf deep = CV_BUF_INIT(0);
     struct plan_test t;
 
@@ -440,33 +426,15 @@ static void recursion(void **state)
 
 static void skips_everything(void **state)
 {
-    check_one(
-        RECORD(
-            "R",
-            FIELD("a", NULLABLE(STRING)) "," FIELD("b", "[\"int\",\"null\"]") "," FIELD("c", "[\"nu"
-                                                                                             "ll\","
-                                                                                             "\"dou"
-                                                                                             "ble\""
-                                                                                             ",{"
-                                                                                             "\"typ"
-                                                                                             "e\":"
-                                                                                             "\"map"
-                                                                                             "\","
-                                                                                             "\"val"
-                                                                                             "ues\""
-                                                                                             ":\"by"
-                                                                                             "tes\""
-                                                                                             "}]") "," FIELD(
-                "d",
-                RECORD(
-                    "S",
-                    FIELD("x", BOOLEAN) "," FIELD(
-                        "y",
-                        FIXED("F", "2")))) "," FIELD("n",
-                                                     "\"null\"") "," FIELD("f",
-                                                                           FLOAT) "," FIELD("z",
-                                                                                            INT)),
-        "z int", "02 0278 00 02 04 02 026b 0401ff 00 01 aabb 00000000 0e", "{z: 7}");
+    check_one("{'type':'record','name':'R','fields':["
+              "{'name':'a','type':['null','string']},{'name':'b','type':['int','null']},"
+              "{'name':'c','type':['null','double',{'type':'map','values':'bytes'}]},"
+              "{'name':'d','type':{'type':'record','name':'S','fields':["
+              "{'name':'x','type':'boolean'},"
+              "{'name':'y','type':{'type':'fixed','name':'F','size':2}}]}},"
+              "{'name':'n','type':'null'},{'name':'f','type':'float'},"
+              "{'name':'z','type':'int'}]}",
+              "z int", "02 0278 00 02 04 02 026b 0401ff 00 01 aabb 00000000 0e", "{z: 7}");
 }
 
 static void the_datum_as_a_whole(void **state)

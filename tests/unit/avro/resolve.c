@@ -49,7 +49,9 @@ static void promotes_numbers(void **state)
 static void aliases_and_enum_defaults(void **state)
 {
     static const char writer[] =
-        RECORD("a.R", FIELD("old", STRING) "," FIELD("color", WRITER_COLOR));
+        "{'type':'record','name':'a.R','fields':[{'name':'old','type':'string'},"
+        "{'name':'color','type':{'type':'enum','name':'Color','symbols':['A','B',"
+        "'C']}}]}";
     struct plan_test t;
 
     check_read(writer, RENAMED(READER_COLOR(",\"default\":\"B\"")), "new string, color string",
@@ -67,22 +69,19 @@ static void aliases_and_enum_defaults(void **state)
 static void fills_in_defaults(void **state)
 {
     static const char reader[] =
-        RECORD("R",
-               FIELD("a",
-                     INT) "," FIELD_MORE("n",
-                                         NULLABLE(STRING), "\"default\":null") "," FIELD_MORE("s", STRING, "\"default\":\"none\"") "," FIELD_MORE("l", ARRAY(LONG), "\"default\":[1,2]") "," FIELD_MORE("m", MAP(DOUBLE), "\"default\":{\"k\":1.5}") "," FIELD_MORE("b", BYTES, "\"default\":\"\\u00ff\\u0001\"") "," FIELD_MORE("r",
-                                                                                                                                                                                                                                                                                                                                 RECORD(
-                                                                                                                                                                                                                                                                                                                                     "S",
-                                                                                                                                                                                                                                                                                                                                     FIELD(
-                                                                                                                                                                                                                                                                                                                                         "x", INT) "," FIELD_MORE("y", BOOLEAN,
-                                                                                                                                                                                                                                                                                                                                                                  "\"default\":true")),
-                                                                                                                                                                                                                                                                                                                                 "\"default\":{\"x\":-1}") "," FIELD_MORE("u",
-                                                                                                                                                                                                                                                                                                                                                                          "[\"int\",\"string\"]", "\"default\":5") "," FIELD_MORE("e",
-                                                                                                                                                                                                                                                                                                                                                                                                                                  WRITER_COLOR, "\"default\":\"C\"") "," FIELD_MORE("d",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    DECIMAL(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "4",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "2"),
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "\"default\":\"\\u00ff\""));
+        "{'type':'record','name':'R','fields':[{'name':'a','type':'int'},"
+        "{'name':'n','type':['null','string'],'default':null},"
+        "{'name':'s','type':'string','default':'none'},"
+        "{'name':'l','type':{'type':'array','items':'long'},'default':[1,2]},"
+        "{'name':'m','type':{'type':'map','values':'double'},'default':{'k':1.5}},"
+        "{'name':'b','type':'bytes','default':'\\u00ff\\u0001'},"
+        "{'name':'r','type':{'type':'record','name':'S','fields':["
+        "{'name':'x','type':'int'},{'name':'y','type':'boolean','default':true}]},"
+        "'default':{'x':-1}},{'name':'u','type':['int','string'],'default':5},"
+        "{'name':'e','type':{'type':'enum','name':'Color','symbols':['A','B','C']},"
+        "'default':'C'},"
+        "{'name':'d','type':{'type':'bytes','logicalType':'decimal','precision':4,"
+        "'scale':2},'default':'\\u00ff'}]}";
 
     check_read(ONE(INT), reader,
                "a int, n string, s string, l array<bigint>, m map<string,double>, b binary, "
@@ -95,14 +94,12 @@ static void fills_in_defaults(void **state)
 static void nested_defaults_and_paths(void **state)
 {
     static const char writer[] = RECORD("R", FIELD("r", RECORD("S", FIELD("x", INT))));
-    static const char reader[] = RECORD(
-        "R",
-        FIELD("r",
-              RECORD("S", FIELD("x", LONG) "," FIELD_MORE(
-                              "y", STRING,
-                              "\"default\":\"d\""))) "," FIELD_MORE("q",
-                                                                    RECORD("Q", FIELD("z", INT)),
-                                                                    "\"default\":{\"z\":9}"));
+    static const char reader[] =
+        "{'type':'record','name':'R','fields':["
+        "{'name':'r','type':{'type':'record','name':'S','fields':["
+        "{'name':'x','type':'long'},{'name':'y','type':'string','default':'d'}]}},"
+        "{'name':'q','type':{'type':'record','name':'Q','fields':["
+        "{'name':'z','type':'int'}]},'default':{'z':9}}]}";
     struct plan_test t;
 
     check_read(writer, reader, "r struct<x: bigint, y: string>", "0e", "{r: {x: 7, y: \"d\"}}");
@@ -168,14 +165,18 @@ static void unions_against_unions(void **state)
 static void branches_of_records(void **state)
 {
     static const char writer[] =
-        ONE("[\"null\"," RECORD("x.A", FIELD("v", INT)) "," RECORD("x.B", FIELD("w", INT)) "]");
-    static const char reader[] = ONE("[\"null\"," RECORD(
-        "y.B",
-        FIELD_MORE("v", INT, "\"default\":1") "," FIELD_MORE(
-            "w", INT,
-            "\"default\":2")) "," RECORD("y.A",
-                                         FIELD_MORE("v", INT, "\"default\":3") "," FIELD_MORE(
-                                             "w", INT, "\"default\":4")) "]");
+        "{'type':'record','name':'R','fields':["
+        "{'name':'a','type':['null',{'type':'record','name':'x.A','fields':["
+        "{'name':'v','type':'int'}]},{'type':'record','name':'x.B','fields':["
+        "{'name':'w','type':'int'}]}]}]}";
+    static const char reader[] =
+        "{'type':'record','name':'R','fields':["
+        "{'name':'a','type':['null',{'type':'record','name':'y.B','fields':["
+        "{'name':'v','type':'int','default':1},"
+        "{'name':'w','type':'int','default':2}]},"
+        "{'type':'record','name':'y.A','fields':["
+        "{'name':'v','type':'int','default':3},"
+        "{'name':'w','type':'int','default':4}]}]}]}";
 
     check_read(writer, reader, "a struct<v: int, w: int>", "02 0e", "{a: {v: 7, w: 4}}");
     check_read(writer, reader, "a struct<v: int, w: int>", "04 0e", "{a: {v: 1, w: 7}}");
@@ -186,8 +187,9 @@ static void columns_by_the_readers_names(void **state)
     /* the column is found under the reader's name only */
     check_read(ONE(INT), RECORD("R", FIELD_MORE("b", INT, "\"aliases\":[\"a\"]")), "b int, a int",
                "0e", "{b: 7, a: 7}");
-    check_read(RECORD("R", FIELD("x", STRING) "," FIELD("a", INT)), ONE(LONG), "a bigint, x string",
-               "0278 0e", "{a: 7, x: null}");
+    check_read("{'type':'record','name':'R','fields':[{'name':'x','type':'string'},"
+               "{'name':'a','type':'int'}]}",
+               ONE(LONG), "a bigint, x string", "0278 0e", "{a: 7, x: null}");
 }
 
 int main(void)
