@@ -85,6 +85,8 @@ static enum cv_code append_json(const struct reader *r, const yaml_node_t *node,
              p++) {
             const yaml_node_t *key = yaml_document_get_node(r->document, p->key);
 
+            if (key->type != YAML_SCALAR_NODE)
+                return fail_at(r, key, err, "a key must be text");
             if (p > node->data.mapping.pairs.start)
                 cv_buf_append_byte(out, ',');
             append_json_string(out, scalar_text(key), key->data.scalar.length);
