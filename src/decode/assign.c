@@ -192,13 +192,30 @@ static void assign_star(struct cv_decoder *d)
     }
 }
 
-void cv_assign_columns(struct cv_decoder *d, struct cv_buf *problems)
+static void list_columns(struct cv_decoder *d, struct cv_buf *problems)
 {
     const struct cv_field *columns = d->config.table->root.fields;
 
+    d->required = cv_arena_array(&d->arena, size_t, d->column_count);
+    d->valued = cv_arena_array(&d->arena, size_t, d->column_count);
+    d->own = cv_arena_array(&d->arena, size_t, d->column_count);
+    for (size_t i = 0; i < d->column_count; i++) {
+        if (d->feeds[i].kind == CV_FEED_VALUE)
+            d->valued[d->valued_count++] = i;
+        else
+            d->own[d->own_count++] = i;
+        if (!columns[i].required)
+            continue;
+        d->required[d->required_count++] = i;
+        if (d->feeds[i].kind == CV_FEED_NONE)
+            cv_problem(problems, "column %s is required and nothing feeds it", columns[i].name);
+    }
+}
+
+void cv_assign_columns(struct cv_decoder *d, struct cv_buf *problems)
+{
     d->column_count = d->config.table->root.field_count;
     d->feeds = cv_arena_array(&d->arena, struct cv_feed, d->column_count);
-    d->required = cv_arena_array(&d->arena, size_t, d->column_count);
     for (size_t i = 0; i < d->select.count; i++) {
         if (d->select.items[i].star)
             d->star = true;
@@ -209,11 +226,5 @@ void cv_assign_columns(struct cv_decoder *d, struct cv_buf *problems)
         assign_star(d);
     else if (d->star)
         cv_problem(problems, "value.*: value has no fields in value.format %s", d->format->name);
-    for (size_t i = 0; i < d->column_count; i++) {
-        if (!columns[i].required)
-            continue;
-        d->required[d->required_count++] = i;
-        if (d->feeds[i].kind == CV_FEED_NONE)
-            cv_problem(problems, "column %s is required and nothing feeds it", columns[i].name);
-    }
+    list_columns(d, problems);
 }

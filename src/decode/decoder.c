@@ -122,13 +122,12 @@ static bool append_own_columns(struct cv_decode_worker *worker, const struct cv_
 {
     const struct cv_decoder *d = worker->decoder;
 
-    for (size_t i = 0; i < d->column_count; i++) {
-        struct cv_builder *column = &worker->builder.columns[i];
+    for (size_t i = 0; i < d->own_count; i++) {
+        struct cv_builder *column = &worker->builder.columns[d->own[i]];
 
-        if (d->feeds[i].kind == CV_FEED_NONE) {
+        if (d->feeds[d->own[i]].kind == CV_FEED_NONE) {
             cv_builder_null(column);
-        } else if (d->feeds[i].kind == CV_FEED_KAFKA &&
-                   !cv_kafka_column_append(worker, i, record)) {
+        } else if (!cv_kafka_column_append(worker, d->own[i], record)) {
             if (!lenient)
                 return false;
             cv_builder_null(column);
@@ -150,9 +149,10 @@ static const char *missing_column(const struct cv_decode_worker *worker)
 
 static void append_null_values(struct cv_decode_worker *worker)
 {
-    for (size_t i = 0; i < worker->decoder->column_count; i++)
-        if (worker->decoder->feeds[i].kind == CV_FEED_VALUE)
-            cv_builder_null(&worker->builder.columns[i]);
+    const struct cv_decoder *d = worker->decoder;
+
+    for (size_t i = 0; i < d->valued_count; i++)
+        cv_builder_null(&worker->builder.columns[d->valued[i]]);
 }
 
 static enum cv_decode_result append_row(struct cv_decode_worker *worker,

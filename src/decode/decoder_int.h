@@ -47,6 +47,10 @@ struct cv_decoder {
     size_t column_count;
     size_t *required; /* indices of the required columns */
     size_t required_count;
+    size_t *valued; /* of those that the format appends */
+    size_t valued_count;
+    size_t *own; /* of the others */
+    size_t own_count;
     bool star;      /* the select has value.* */
     void *compiled; /* the format's own */
 };

@@ -377,8 +377,8 @@ bool cv_json_read_record(struct cv_json_reader *r, const uint8_t *bytes, size_t 
         (void)cv_json_fault(&r->scan, "text after the value");
         return cv_json_malformed(r, "");
     }
-    for (size_t i = 0; i < d->column_count; i++)
-        if (d->feeds[i].kind == CV_FEED_VALUE && columns[i].length == r->worker->row)
-            cv_builder_null(&columns[i]);
+    for (size_t i = 0; i < d->valued_count; i++)
+        if (columns[d->valued[i]].length == r->worker->row)
+            cv_builder_null(&columns[d->valued[i]]);
     return true;
 }
