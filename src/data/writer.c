@@ -62,7 +62,8 @@ static enum cv_code read_metrics(struct cv_data_writer *writer, struct cv_error 
                                   &writer->arena, &writer->metrics, err);
 }
 
-/* Half of the descriptors are left to the rest of the process, half of the budget to rows. */
+/* Half of the descriptors are left to the rest of the process, three quarters of the budget to
+ * rows. */
 static size_t open_files_max(size_t memory_bytes)
 {
     size_t most = CV_DATA_OPEN_FILES_MAX;
@@ -70,7 +71,7 @@ static size_t open_files_max(size_t memory_bytes)
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         most = CV_MIN(most, (size_t)limit.rlim_cur / 2);
-    most = CV_MIN(most, memory_bytes / 2 / CV_DATA_FILE_BYTES);
+    most = CV_MIN(most, memory_bytes / 4 / CV_DATA_FILE_BYTES);
     return CV_MAX(most, 1);
 }
 
