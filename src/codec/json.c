@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-/* Nesting of a document; a schema level takes three. Checked first, since jansson recurses. */
+/* Nesting of a document; a schema level takes three. */
 #define JSON_DEPTH_MAX 512
 
 static json_t *native(const struct cv_json *node)
@@ -18,7 +18,8 @@ static const struct cv_json *view(const json_t *node)
     return (const struct cv_json *)node;
 }
 
-static enum cv_code check_depth(const char *text, size_t length, struct cv_error *err)
+/* What jansson does not: it recurses as deep as it is told to, and ends at a NUL byte. */
+static enum cv_code check_text(const char *text, size_t length, struct cv_error *err)
 {
     size_t depth = 0;
     bool quoted = false;
@@ -26,6 +27,8 @@ static enum cv_code check_depth(const char *text, size_t length, struct cv_error
     for (size_t i = 0; i < length; i++) {
         char c = text[i];
 
+        if (c == '\0')
+            return cv_fail(err, CV_FORMAT, "JSON: a NUL byte at byte %zu", i);
         if (quoted) {
             if (c == '\\')
                 i++;
@@ -52,7 +55,7 @@ enum cv_code cv_json_parse(const void *text, size_t length, struct cv_json **ret
     json_error_t problem;
     json_t *root;
 
-    CV_DO(check_depth(text, length, err));
+    CV_DO(check_text(text, length, err));
     root = json_loadb(text ? text : "", length,
                       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
     if (!root)
