@@ -8,11 +8,13 @@
 
 #include <dirent.h>
 
-/* Refused on purpose: in metadata a key that stands twice is a fault, not a choice. */
+/* Refused on purpose: in metadata a key that stands twice is a fault, not a choice, and no key of
+ * ours holds a NUL. */
 static bool is_exception(const char *name)
 {
     return strcmp(name, "y_object_duplicated_key.json") == 0 ||
-           strcmp(name, "y_object_duplicated_key_and_value.json") == 0;
+           strcmp(name, "y_object_duplicated_key_and_value.json") == 0 ||
+           strcmp(name, "y_object_escaped_null_in_key.json") == 0;
 }
 
 static void check_file(const char *folder, const char *name)
