@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reading Avro records of any writer by Iceberg field id: a plan per record type, and values with
- * their unions taken off. Private to iceberg/. Readers return false on malformed bytes or a value of
- * another type. */
+ * their unions taken off. Private to iceberg/. Readers return false on malformed bytes or a value
+ * of another type. */
 #ifndef CALVE_ICEBERG_AVRO_RECORD_H
 #define CALVE_ICEBERG_AVRO_RECORD_H
 

@@ -87,10 +87,10 @@ enum cv_code cv_manifest_write(const struct cv_manifest_writer_config *config,
 /* Reads every entry of a manifest; inheritance from the list row is applied. Specs are looked up by
  * the manifest's spec id among `specs`. Everything lives in the arena. */
 enum cv_code cv_manifest_read(const void *bytes, size_t length, const struct cv_manifest_file *row,
-                              const struct cv_schema *schema,
-                              const struct cv_partition_spec *specs, size_t spec_count,
-                              struct cv_arena *arena, struct cv_manifest_entry **ret_entries,
-                              size_t *ret_count, struct cv_error *err);
+                              const struct cv_schema *schema, const struct cv_partition_spec *specs,
+                              size_t spec_count, struct cv_arena *arena,
+                              struct cv_manifest_entry **ret_entries, size_t *ret_count,
+                              struct cv_error *err);
 
 struct cv_manifest_list_config {
     int format_version;

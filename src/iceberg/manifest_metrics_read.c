@@ -38,11 +38,8 @@ static struct cv_column_metrics *column_of(struct cv_metrics_reader *reader, int
     memmove(reader->columns + low + 1, reader->columns + low,
             (reader->count - low) * sizeof *reader->columns);
     reader->count++;
-    reader->columns[low] = (struct cv_column_metrics){.field_id = id,
-                                                      .column_size = -1,
-                                                      .value_count = -1,
-                                                      .null_count = -1,
-                                                      .nan_count = -1};
+    reader->columns[low] = (struct cv_column_metrics){
+        .field_id = id, .column_size = -1, .value_count = -1, .null_count = -1, .nan_count = -1};
     return &reader->columns[low];
 }
 
@@ -103,8 +100,7 @@ static bool take_pair(struct cv_metrics_reader *reader, struct cv_avro_source *s
 }
 
 bool cv_metrics_take_map(struct cv_metrics_reader *reader, struct cv_avro_source *source,
-                         const struct cv_avro_type *type, int32_t field_id,
-                         struct cv_arena *arena)
+                         const struct cv_avro_type *type, int32_t field_id, struct cv_arena *arena)
 {
     uint64_t items;
 
@@ -240,8 +236,7 @@ static bool keep_bytes(struct cv_str bytes, const struct cv_type *type, struct c
     default:
         return false;
     }
-    value->bytes =
-        (struct cv_str){cv_arena_strndup(arena, bytes.ptr, bytes.length), bytes.length};
+    value->bytes = (struct cv_str){cv_arena_strndup(arena, bytes.ptr, bytes.length), bytes.length};
     return true;
 }
 

@@ -361,8 +361,7 @@ static enum cv_code read_file(struct cv_avro_source *source, struct manifest_rea
     if (!file->format)
         return cv_fail(err, CV_FORMAT, "file_format is empty");
     if (!file->partition)
-        file->partition =
-            cv_arena_array(reader->arena, struct cv_value, reader->spec->field_count);
+        file->partition = cv_arena_array(reader->arena, struct cv_value, reader->spec->field_count);
     file->metrics.columns =
         cv_arena_copy(reader->arena, metrics->columns, metrics->count * sizeof *metrics->columns);
     file->metrics.column_count = metrics->count;
@@ -394,8 +393,8 @@ static enum cv_code take_entry_number(struct cv_avro_source *source,
     return CV_OK;
 }
 
-/* Null numbers come from the list's row. Only ADDED entries may leave them open; v1 files have none,
- * and rows of v1 lists say 0. */
+/* Null numbers come from the list's row. Only ADDED entries may leave them open; v1 files have
+ * none, and rows of v1 lists say 0. */
 static void inherit(struct cv_manifest_entry *entry, const struct cv_manifest_file *row)
 {
     if (entry->snapshot_id == CV_SEQUENCE_INHERIT)
@@ -479,10 +478,10 @@ static enum cv_code read_manifest(struct cv_avro_file_reader *file,
 }
 
 enum cv_code cv_manifest_read(const void *bytes, size_t length, const struct cv_manifest_file *row,
-                              const struct cv_schema *schema,
-                              const struct cv_partition_spec *specs, size_t spec_count,
-                              struct cv_arena *arena, struct cv_manifest_entry **ret_entries,
-                              size_t *ret_count, struct cv_error *err)
+                              const struct cv_schema *schema, const struct cv_partition_spec *specs,
+                              size_t spec_count, struct cv_arena *arena,
+                              struct cv_manifest_entry **ret_entries, size_t *ret_count,
+                              struct cv_error *err)
 {
     CV_CLEANUP(cv_avro_file_reader_release) struct cv_avro_file_reader file = {0};
     CV_CLEANUP(manifest_reader_release)

@@ -25,7 +25,6 @@ struct cv_metrics_reader {
 void cv_metrics_reader_release(struct cv_metrics_reader *reader);
 /* Reads the map of a field (column_sizes … upper_bounds) by its id. */
 bool cv_metrics_take_map(struct cv_metrics_reader *reader, struct cv_avro_source *source,
-                         const struct cv_avro_type *type, int32_t field_id,
-                         struct cv_arena *arena);
+                         const struct cv_avro_type *type, int32_t field_id, struct cv_arena *arena);
 
 #endif

@@ -8,16 +8,43 @@
 
 #include <stdio.h>
 
-#define BOOLEAN_TYPE {.kind = CV_TYPE_BOOLEAN}
-#define INT_TYPE     {.kind = CV_TYPE_INT}
-#define LONG_TYPE    {.kind = CV_TYPE_LONG}
-#define STRING_TYPE  {.kind = CV_TYPE_STRING}
-#define BINARY_TYPE  {.kind = CV_TYPE_BINARY}
-#define REQUIRED(id, name, ...) {id, name, true, __VA_ARGS__, NULL, NULL, NULL}
-#define OPTIONAL(id, name, ...) {id, name, false, __VA_ARGS__, NULL, NULL, NULL}
+#define BOOLEAN_TYPE                                                                               \
+    {                                                                                              \
+        .kind = CV_TYPE_BOOLEAN                                                                    \
+    }
+#define INT_TYPE                                                                                   \
+    {                                                                                              \
+        .kind = CV_TYPE_INT                                                                        \
+    }
+#define LONG_TYPE                                                                                  \
+    {                                                                                              \
+        .kind = CV_TYPE_LONG                                                                       \
+    }
+#define STRING_TYPE                                                                                \
+    {                                                                                              \
+        .kind = CV_TYPE_STRING                                                                     \
+    }
+#define BINARY_TYPE                                                                                \
+    {                                                                                              \
+        .kind = CV_TYPE_BINARY                                                                     \
+    }
+#define REQUIRED(id, name, ...)                                                                    \
+    {                                                                                              \
+        id, name, true, __VA_ARGS__, NULL, NULL, NULL                                              \
+    }
+#define OPTIONAL(id, name, ...)                                                                    \
+    {                                                                                              \
+        id, name, false, __VA_ARGS__, NULL, NULL, NULL                                             \
+    }
 #define FIELDS(array) .fields = (array), .field_count = CV_ARRAY_LENGTH(array)
-#define MAP_OF(pair)  {.kind = CV_TYPE_MAP, FIELDS(pair)}
-#define LIST_OF(item) {.kind = CV_TYPE_LIST, FIELDS(item)}
+#define MAP_OF(pair)                                                                               \
+    {                                                                                              \
+        .kind = CV_TYPE_MAP, FIELDS(pair)                                                          \
+    }
+#define LIST_OF(item)                                                                              \
+    {                                                                                              \
+        .kind = CV_TYPE_LIST, FIELDS(item)                                                         \
+    }
 
 static const struct cv_field column_sizes[] = {REQUIRED(117, "key", INT_TYPE),
                                                REQUIRED(118, "value", LONG_TYPE)};
@@ -166,9 +193,8 @@ struct cv_type cv_partition_struct(const struct cv_partition_spec *spec,
     struct cv_field *fields = cv_arena_array(arena, struct cv_field, spec->field_count);
 
     for (size_t i = 0; i < spec->field_count; i++)
-        fields[i] = (struct cv_field){.id = spec->fields[i].field_id,
-                                      .name = spec->fields[i].name,
-                                      .type = types[i]};
+        fields[i] = (struct cv_field){
+            .id = spec->fields[i].field_id, .name = spec->fields[i].name, .type = types[i]};
     return (struct cv_type){
         .kind = CV_TYPE_STRUCT, .fields = fields, .field_count = spec->field_count};
 }

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define BLOCK_SIZE_V1 (INT64_C(64) << 20) /* block_size_in_bytes: required by v1, without meaning */
+#define BLOCK_SIZE_V1 (INT64_C(64) << 20) /* block_size_in_bytes: required by v1, without meaning  \
+                                           */
 
 struct writer {
     const struct cv_manifest_writer_config *config;
@@ -237,8 +238,8 @@ static void put_entry(struct cv_buf *out, const struct writer *w,
 
     cv_avro_put_long(out, entry->status);
     if (v1) {
-        cv_avro_put_long(out, snapshot_id == CV_SEQUENCE_INHERIT ? w->config->snapshot_id
-                                                                 : snapshot_id);
+        cv_avro_put_long(out,
+                         snapshot_id == CV_SEQUENCE_INHERIT ? w->config->snapshot_id : snapshot_id);
     } else {
         put_optional_long(out, snapshot_id != CV_SEQUENCE_INHERIT, snapshot_id);
         put_optional_long(out, entry->sequence_number != CV_SEQUENCE_INHERIT,
@@ -359,8 +360,7 @@ static enum cv_code put_entries(const struct writer *w, struct cv_avro_file_writ
                                 struct cv_manifest_file *row, struct cv_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        CV_TRY(check_entry(w, &entries[i], err), err, "manifest entry of %s",
-               entries[i].file.path);
+        CV_TRY(check_entry(w, &entries[i], err), err, "manifest entry of %s", entries[i].file.path);
         put_entry(cv_avro_file_object(file), w, &entries[i]);
         CV_DO(cv_avro_file_end_object(file, err));
         count_entry(row, &entries[i]);
@@ -401,8 +401,8 @@ static size_t describe(const struct writer *w, struct cv_arena *arena,
     metadata[count++] =
         (struct cv_avro_metadata){"format-version", number_in(arena, config->format_version)};
     if (config->format_version > 1)
-        metadata[count++] = (struct cv_avro_metadata){
-            "content", cv_str_from(config->deletes ? "deletes" : "data")};
+        metadata[count++] =
+            (struct cv_avro_metadata){"content", cv_str_from(config->deletes ? "deletes" : "data")};
     cv_schema_write_json(&own, &text);
     metadata[count++] = (struct cv_avro_metadata){"iceberg.schema", text_in(arena, &text)};
     return count;
@@ -418,7 +418,8 @@ static enum cv_code write_file(struct writer *w, const struct cv_manifest_entry 
     struct cv_type partition;
     size_t metadata_count;
 
-    CV_DO(cv_partition_types(w->config->spec, w->config->schema, scratch, &w->partition_types, err));
+    CV_DO(
+        cv_partition_types(w->config->spec, w->config->schema, scratch, &w->partition_types, err));
     partition = cv_partition_struct(w->config->spec, w->partition_types, scratch);
     w->entry_type = cv_manifest_entry_type(w->config->format_version, &partition, scratch);
     w->file_type = &w->entry_type.fields[w->entry_type.field_count - 1].type;

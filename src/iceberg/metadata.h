@@ -20,9 +20,9 @@ struct cv_snapshot {
     const char *manifest_list; /* NULL for v1 snapshots with inline `manifests` */
     const char **manifests;    /* v1 inline manifest paths */
     size_t manifest_count;
-    int32_t schema_id; /* -1 = absent */
-    struct cv_properties summary; /* with "operation"; read-only once it is part of a model */
-    struct cv_str json; /* its text in the file as it is or will be */
+    int32_t schema_id;               /* -1 = absent */
+    struct cv_properties summary;    /* with "operation"; read-only once it is part of a model */
+    struct cv_str json;              /* its text in the file as it is or will be */
     struct cv_snapshot_block *block; /* NULL while a caller builds it */
 };
 
@@ -102,16 +102,16 @@ enum cv_code cv_table_metadata_read(const void *bytes, size_t length,
                                     struct cv_table_metadata **ret_metadata, struct cv_error *err);
 void cv_table_metadata_free(struct cv_table_metadata *metadata);
 CV_DEFINE_CLEANUP(struct cv_table_metadata *, cv_table_metadata_free)
-/* A copy to change and commit. It shares what never changes (each snapshot, the definitions), so that
- * its cost per snapshot is a few bytes; both may be freed in any order and by any thread. */
+/* A copy to change and commit. It shares what never changes (each snapshot, the definitions), so
+ * that its cost per snapshot is a few bytes; both may be freed in any order and by any thread. */
 struct cv_table_metadata *cv_table_metadata_copy(const struct cv_table_metadata *metadata);
 /* metadata.json, compact. Ask cv_buf_check() afterwards. */
 void cv_table_metadata_write(const struct cv_table_metadata *metadata, struct cv_buf *out);
 
-/* Metadata of a new table: ids assigned from 1, sources of the spec moved to the new ids, uuid made,
- * logs empty, order 0, the reserved properties (format-version, which chooses 1 or 2, and others)
- * taken out of `properties`, write.parquet.compression-codec=zstd added unless set. `spec` and
- * `properties` may be NULL. */
+/* Metadata of a new table: ids assigned from 1, sources of the spec moved to the new ids, uuid
+ * made, logs empty, order 0, the reserved properties (format-version, which chooses 1 or 2, and
+ * others) taken out of `properties`, write.parquet.compression-codec=zstd added unless set. `spec`
+ * and `properties` may be NULL. */
 struct cv_table_create {
     const char *location;
     const struct cv_schema *schema;
@@ -139,7 +139,8 @@ const struct cv_snapshot *cv_table_metadata_head(const struct cv_table_metadata 
 
 /* Adds a snapshot and moves the branch to it: logs, sequence number, last-updated, refs with their
  * retention kept. The snapshot's texts are copied; its `json` is ignored and made anew. Its time is
- * raised to the table's newest when clocks differ. `branch` is "main" or a name; a tag is refused. */
+ * raised to the table's newest when clocks differ. `branch` is "main" or a name; a tag is refused.
+ */
 enum cv_code cv_table_metadata_add_snapshot(struct cv_table_metadata *metadata,
                                             const struct cv_snapshot *snapshot, const char *branch,
                                             struct cv_error *err);

@@ -9,14 +9,10 @@
 #include "iceberg/partition_int.h"
 
 /* Properties that are facts of the metadata itself and are never stored. */
-static const char *const reserved[] = {"format-version",
-                                       "uuid",
-                                       "snapshot-count",
-                                       "current-snapshot-id",
-                                       "current-snapshot-summary",
-                                       "current-snapshot-timestamp-ms",
-                                       "current-schema",
-                                       "default-partition-spec",
+static const char *const reserved[] = {"format-version",           "uuid",
+                                       "snapshot-count",           "current-snapshot-id",
+                                       "current-snapshot-summary", "current-snapshot-timestamp-ms",
+                                       "current-schema",           "default-partition-spec",
                                        "default-sort-order"};
 
 static bool is_reserved(const char *key)
@@ -46,7 +42,8 @@ static enum cv_code renumber_spec(const struct cv_partition_spec *spec,
         const struct cv_field *source = path ? cv_schema_find_name(after, path, true) : NULL;
 
         if (!source)
-            return cv_fail(err, CV_SCHEMA, "partition field %s: the schema has no column with id %d",
+            return cv_fail(err, CV_SCHEMA,
+                           "partition field %s: the schema has no column with id %d",
                            spec->fields[i].name, spec->fields[i].source_id);
         moved.fields[i].source_id = source->id;
         moved.fields[i].field_id = CV_PARTITION_ID_FIRST + (int32_t)i;
@@ -80,8 +77,9 @@ static void put_document(struct cv_buf *out, int64_t format_version,
     char uuid[CV_UUID_TEXT_BYTES];
 
     cv_uuid_text(uuid);
-    cv_buf_printf(out, "{\"format-version\":%d,\"table-uuid\":\"%s\",\"location\":",
-                  (int)format_version, uuid);
+    cv_buf_printf(out,
+                  "{\"format-version\":%d,\"table-uuid\":\"%s\",\"location\":", (int)format_version,
+                  uuid);
     cv_json_put_string(&w, create->location);
     cv_buf_printf(out,
                   ",\"last-sequence-number\":0,\"last-updated-ms\":%lld,\"last-column-id\":%d,"
@@ -116,8 +114,7 @@ static enum cv_code choose_version(const struct cv_properties *properties, int64
 }
 
 enum cv_code cv_table_metadata_create(const struct cv_table_create *create,
-                                      struct cv_table_metadata **ret_metadata,
-                                      struct cv_error *err)
+                                      struct cv_table_metadata **ret_metadata, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(cv_buf_release) struct cv_buf json = CV_BUF_INIT(CV_METADATA_BYTES_MAX);

@@ -7,9 +7,9 @@
 
 #include "iceberg/metadata.h"
 
-#define CV_SNAPSHOTS_MAX   10000000
+#define CV_SNAPSHOTS_MAX    10000000
 #define CV_TABLE_FORMAT_MAX 2
-#define CV_MAIN_BRANCH     "main"
+#define CV_MAIN_BRANCH      "main"
 
 struct cv_table_definitions {
     unsigned references; /* atomic */

@@ -50,16 +50,14 @@ static struct cv_str text_of(struct reader *reader, const struct cv_json *node)
 {
     cv_buf_clear(&reader->scratch);
     cv_json_write_node(node, &reader->scratch);
-    return (struct cv_str){cv_arena_strndup(reader->definitions,
-                                            (const char *)reader->scratch.data,
+    return (struct cv_str){cv_arena_strndup(reader->definitions, (const char *)reader->scratch.data,
                                             reader->scratch.length),
                            reader->scratch.length};
 }
 
 static struct cv_str scratch_text(struct reader *reader)
 {
-    return (struct cv_str){cv_arena_strndup(reader->definitions,
-                                            (const char *)reader->scratch.data,
+    return (struct cv_str){cv_arena_strndup(reader->definitions, (const char *)reader->scratch.data,
                                             reader->scratch.length),
                            reader->scratch.length};
 }
@@ -112,8 +110,9 @@ static enum cv_code read_lone_schema(struct reader *reader)
     const struct cv_json *json = member(reader, "schema");
 
     if (!json)
-        return cv_fail(reader->err, CV_FORMAT, "there is neither schemas with current-schema-id "
-                                               "nor schema");
+        return cv_fail(reader->err, CV_FORMAT,
+                       "there is neither schemas with current-schema-id "
+                       "nor schema");
     m->schemas = cv_arena_new(reader->definitions, struct cv_schema);
     m->schema_count = 1;
     CV_TRY(cv_schema_read_json(json, reader->definitions, m->schemas, reader->err), reader->err,
@@ -267,8 +266,8 @@ static enum cv_code read_sort_orders(struct reader *reader)
         return too_many(reader, "sort-orders");
     m->sort_orders = cv_arena_array(reader->definitions, struct cv_sort_order, cv_json_size(array));
     for (size_t i = 0; i < cv_json_size(array); i++) {
-        CV_DO(cv_sort_order_read_json(cv_json_at(array, i), reader->definitions,
-                                      &m->sort_orders[i], reader->err));
+        CV_DO(cv_sort_order_read_json(cv_json_at(array, i), reader->definitions, &m->sort_orders[i],
+                                      reader->err));
         if (order_known(m, m->sort_orders[i].order_id))
             return cv_fail(reader->err, CV_FORMAT, "sort order %d is there twice",
                            m->sort_orders[i].order_id);
@@ -307,12 +306,11 @@ static enum cv_code read_snapshots(struct reader *reader)
 
     CV_DO(optional_array(reader, "snapshots", &array));
     if (cv_json_size(array) > CV_SNAPSHOTS_MAX)
-        return cv_fail(reader->err, CV_LIMIT, "there are more than %d snapshots",
-                       CV_SNAPSHOTS_MAX);
+        return cv_fail(reader->err, CV_LIMIT, "there are more than %d snapshots", CV_SNAPSHOTS_MAX);
     for (size_t i = 0; i < cv_json_size(array); i++) {
-        CV_TRY(cv_snapshot_read_json(cv_json_at(array, i), &reader->scratch, &snapshot,
-                                     reader->err),
-               reader->err, "snapshots[%zu]", i);
+        CV_TRY(
+            cv_snapshot_read_json(cv_json_at(array, i), &reader->scratch, &snapshot, reader->err),
+            reader->err, "snapshots[%zu]", i);
         CV_DO(cv_table_metadata_put_snapshot(m, &snapshot, reader->err));
         if (!is_v1(reader) && snapshot.sequence_number > m->last_sequence_number)
             return cv_fail(reader->err, CV_FORMAT,
@@ -414,15 +412,29 @@ static enum cv_code read_logs(struct reader *reader)
 
 static bool is_modelled(const char *key)
 {
-    static const char *const keys[] = {
-        "format-version",   "table-uuid",          "location",
-        "last-updated-ms",  "last-sequence-number", "last-column-id",
-        "schema",           "schemas",             "current-schema-id",
-        "partition-spec",   "partition-specs",     "default-spec-id",
-        "last-partition-id", "sort-orders",        "default-sort-order-id",
-        "properties",       "current-snapshot-id", "snapshots",
-        "refs",             "snapshot-log",        "metadata-log",
-        "statistics",       "partition-statistics"};
+    static const char *const keys[] = {"format-version",
+                                       "table-uuid",
+                                       "location",
+                                       "last-updated-ms",
+                                       "last-sequence-number",
+                                       "last-column-id",
+                                       "schema",
+                                       "schemas",
+                                       "current-schema-id",
+                                       "partition-spec",
+                                       "partition-specs",
+                                       "default-spec-id",
+                                       "last-partition-id",
+                                       "sort-orders",
+                                       "default-sort-order-id",
+                                       "properties",
+                                       "current-snapshot-id",
+                                       "snapshots",
+                                       "refs",
+                                       "snapshot-log",
+                                       "metadata-log",
+                                       "statistics",
+                                       "partition-statistics"};
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(keys); i++)
         if (strcmp(keys[i], key) == 0)

@@ -119,13 +119,14 @@ static enum cv_code finish_field(struct ddl *ddl, enum cv_transform_kind kind, i
         return cv_fail(ddl->err, CV_USAGE, "the schema has no column %s", column);
     CV_DO(cv_transform_make(kind, width, ddl->arena, &field->transform, ddl->err));
     field->source_id = source->id;
-    field->name = cv_arena_printf(ddl->arena, "%s%s",
-                                  cv_schema_path_of(ddl->schema, source->id, ddl->arena),
-                                  name_suffix(kind));
+    field->name =
+        cv_arena_printf(ddl->arena, "%s%s", cv_schema_path_of(ddl->schema, source->id, ddl->arena),
+                        name_suffix(kind));
     return CV_OK;
 }
 
-/* After "bucket(" or "truncate(": the width and the column. Spark takes truncate's in either order. */
+/* After "bucket(" or "truncate(": the width and the column. Spark takes truncate's in either order.
+ */
 static enum cv_code read_width_call(struct ddl *ddl, enum cv_transform_kind kind,
                                     struct cv_partition_field *field)
 {

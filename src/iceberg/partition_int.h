@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files about partitions share: the arithmetic of the transforms, for values and columns. */
+ * What the files about partitions share: the arithmetic of the transforms, for values and columns.
+ */
 #ifndef CALVE_ICEBERG_PARTITION_INT_H
 #define CALVE_ICEBERG_PARTITION_INT_H
 

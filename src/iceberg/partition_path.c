@@ -108,7 +108,7 @@ static void append_floating(double value, bool single, struct cv_buf *out)
     char text[40];
     char digits[24];
     size_t count = 0;
-    int exponent;
+    int64_t exponent = 0;
 
     if (isnan(value) || isinf(value)) {
         cv_buf_append_text(out, isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
@@ -119,20 +119,20 @@ static void append_floating(double value, bool single, struct cv_buf *out)
         if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
             break;
     }
-    exponent = atoi(strchr(text, 'e') + 1);
+    (void)cv_parse_i64(cv_str_from(strchr(text, 'e') + 1), &exponent);
     for (const char *p = text; *p != 'e'; p++)
         if (*p >= '0' && *p <= '9')
             digits[count++] = *p;
     if (signbit(value))
         cv_buf_append_byte(out, '-');
     if (value == 0.0 || (exponent >= -3 && exponent < 7)) {
-        (void)snprintf(text, sizeof text, "%.*f", CV_MAX((int)count - 1 - exponent, 1),
+        (void)snprintf(text, sizeof text, "%.*f", (int)CV_MAX((int64_t)count - 1 - exponent, 1),
                        fabs(value));
         cv_buf_append_text(out, text);
         return;
     }
-    cv_buf_printf(out, "%c.%.*sE%d", digits[0], (int)CV_MAX(count - 1, (size_t)1),
-                  count > 1 ? digits + 1 : "0", exponent);
+    cv_buf_printf(out, "%c.%.*sE%lld", digits[0], (int)CV_MAX(count - 1, (size_t)1),
+                  count > 1 ? digits + 1 : "0", (long long)exponent);
 }
 
 static void append_identity(const struct cv_value *value, const struct cv_type *type,

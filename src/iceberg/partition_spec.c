@@ -131,7 +131,8 @@ static enum cv_code check_against(const struct cv_partition_spec *spec, size_t i
         if (strcmp(field->name, other->name) == 0)
             return cv_fail(err, CV_SCHEMA, "the partition name is used twice");
         if (redundant(field, other))
-            return cv_fail(err, CV_SCHEMA, "%s of the same column as partition field %s is redundant",
+            return cv_fail(err, CV_SCHEMA,
+                           "%s of the same column as partition field %s is redundant",
                            field->transform.text, other->name);
     }
     return CV_OK;

@@ -17,7 +17,7 @@
 struct bound_field {
     const struct cv_partition_field *field;
     const struct cv_type *source; /* NULL: a void field whose column is gone */
-    uint32_t path[CV_DEPTH_MAX]; /* column indexes from the root */
+    uint32_t path[CV_DEPTH_MAX];  /* column indexes from the root */
     size_t depth;
 };
 
@@ -202,12 +202,11 @@ static void add_group(struct cv_partitioner *partitioner, uint64_t hash)
 
     for (size_t i = 0; i < partitioner->field_count; i++)
         if (!tuple[i].is_null && holds_bytes(tuple[i].kind))
-            tuple[i].bytes.ptr =
-                cv_arena_strndup(arena, tuple[i].bytes.ptr, tuple[i].bytes.length);
+            tuple[i].bytes.ptr = cv_arena_strndup(arena, tuple[i].bytes.ptr, tuple[i].bytes.length);
     cv_array_reserve(&partitioner->groups, &partitioner->group_capacity,
                      partitioner->group_count + 1);
-    partitioner->groups[partitioner->group_count++] = (struct group){
-        tuple, cv_arena_copy(arena, key->data, key->length), key->length, hash};
+    partitioner->groups[partitioner->group_count++] =
+        (struct group){tuple, cv_arena_copy(arena, key->data, key->length), key->length, hash};
 }
 
 /* The group of the tuple in `scratch`. */
@@ -230,7 +229,7 @@ static enum cv_code find_group(struct cv_partitioner *partitioner, uint32_t *ret
         const struct group *group = &partitioner->groups[partitioner->slots[i] - 1];
 
         if (group->hash == hash && group->key_length == key->length &&
-            memcmp(group->key, key->data, key->length) == 0) {
+            (key->length == 0 || memcmp(group->key, key->data, key->length) == 0)) {
             *ret_group = partitioner->slots[i] - 1;
             return CV_OK;
         }
@@ -266,7 +265,8 @@ static struct cv_value column_value(const struct cv_column *column, const struct
         value.bytes = (struct cv_str){(const char *)column->data + row * 16, 16};
         break;
     case CV_TYPE_FIXED:
-        value.bytes = (struct cv_str){(const char *)column->data + row * type->length, type->length};
+        value.bytes =
+            (struct cv_str){(const char *)column->data + row * type->length, type->length};
         break;
     case CV_TYPE_STRING:
     case CV_TYPE_BINARY:
@@ -303,8 +303,8 @@ static enum cv_code evaluate(struct cv_partitioner *partitioner, size_t index,
     if (field->source)
         source = column_value(column, field->source, row);
     CV_TRY(cv_transform_value(&field->field->transform, field->source,
-                              partitioner->types[index].kind, &source,
-                              &partitioner->scratch[index], err),
+                              partitioner->types[index].kind, &source, &partitioner->scratch[index],
+                              err),
            err, "partition field %s", field->field->name);
     return CV_OK;
 }
@@ -394,8 +394,8 @@ static enum cv_code route_one(struct cv_partitioner *partitioner, const struct c
         if (result->is_null)
             CV_DO(null_group(partitioner, &groups[row], err));
         else if (narrow || wide)
-            CV_DO(group_of_whole(partitioner, narrow ? result->i32 : result->i64, &groups[row],
-                                 err));
+            CV_DO(
+                group_of_whole(partitioner, narrow ? result->i32 : result->i64, &groups[row], err));
         else
             CV_DO(find_group(partitioner, &groups[row], err));
     }
@@ -408,8 +408,8 @@ static enum cv_code route_many(struct cv_partitioner *partitioner, const struct 
     const struct cv_column **columns = partitioner->columns;
 
     for (size_t i = 0; i < partitioner->field_count; i++)
-        columns[i] = partitioner->fields[i].source ? column_of(batch, &partitioner->fields[i])
-                                                   : NULL;
+        columns[i] =
+            partitioner->fields[i].source ? column_of(batch, &partitioner->fields[i]) : NULL;
     for (size_t row = 0; row < batch->row_count; row++) {
         for (size_t i = 0; i < partitioner->field_count; i++)
             CV_DO(evaluate(partitioner, i, columns[i], row, err));

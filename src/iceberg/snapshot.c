@@ -103,8 +103,7 @@ static enum cv_code read_summary(const struct cv_json *json, struct draft *draft
         return CV_OK;
     if (!cv_json_is_object(summary))
         return cv_fail(err, CV_FORMAT, "summary is not an object");
-    properties->items =
-        cv_arena_array(&draft->arena, struct cv_property, cv_json_size(summary));
+    properties->items = cv_arena_array(&draft->arena, struct cv_property, cv_json_size(summary));
     while ((key = cv_json_next(summary, &position, &value))) {
         if (!cv_json_is_string(value))
             return cv_fail(err, CV_FORMAT, "summary: the value of %s is not a string", key);
@@ -176,8 +175,8 @@ enum cv_code cv_snapshot_read_json(const struct cv_json *json, struct cv_buf *sc
     cv_buf_clear(scratch);
     keep_text(json, scratch);
     CV_DO(cv_buf_check(scratch, "a snapshot", err));
-    *ret_snapshot = cv_snapshot_pack(
-        snapshot, (struct cv_str){(const char *)scratch->data, scratch->length});
+    *ret_snapshot =
+        cv_snapshot_pack(snapshot, (struct cv_str){(const char *)scratch->data, scratch->length});
     return CV_OK;
 }
 

@@ -10,8 +10,7 @@ static void count_file(struct cv_snapshot_changes *changes, const struct cv_data
 {
     int64_t records = file->metrics.record_count;
 
-    *(added ? &changes->added_files_size : &changes->removed_files_size) +=
-        file->metrics.file_size;
+    *(added ? &changes->added_files_size : &changes->removed_files_size) += file->metrics.file_size;
     if (file->content == CV_CONTENT_DATA) {
         ++*(added ? &changes->added_data_files : &changes->deleted_data_files);
         *(added ? &changes->added_records : &changes->deleted_records) += records;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Snapshot summaries (spec: Optional Snapshot Summary Fields): what a commit changed, and the totals
- * that follow from the snapshot before it. */
+ * Snapshot summaries (spec: Optional Snapshot Summary Fields): what a commit changed, and the
+ * totals that follow from the snapshot before it. */
 #ifndef CALVE_ICEBERG_SUMMARY_H
 #define CALVE_ICEBERG_SUMMARY_H
 

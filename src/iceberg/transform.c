@@ -86,8 +86,7 @@ enum cv_code cv_transform_parse(const char *text, struct cv_arena *arena,
             return cv_fail(err, CV_SCHEMA, "transform %.100s: the width is too large", text);
         return cv_transform_make(transform_names[i].kind, width, arena, ret_transform, err);
     }
-    *ret_transform =
-        (struct cv_transform){CV_TRANSFORM_UNKNOWN, 0, cv_arena_strdup(arena, text)};
+    *ret_transform = (struct cv_transform){CV_TRANSFORM_UNKNOWN, 0, cv_arena_strdup(arena, text)};
     return CV_OK;
 }
 
