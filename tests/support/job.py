@@ -16,7 +16,7 @@ import subprocess
 import time
 
 import yaml
-from components import ROOT, wait_until
+from components import ROOT, Ended, wait_until
 
 _counter = itertools.count(1)
 
@@ -253,7 +253,7 @@ class Running:
 
     def alive(self):
         if self.process.poll() is not None:
-            raise RuntimeError(f"calve ended with {self.process.returncode}:\n{self.log()[-5000:]}")
+            raise Ended(f"calve ended with {self.process.returncode}:\n{self.log()[-5000:]}")
         return True
 
     def wait_for(self, condition, seconds, what):

@@ -25,7 +25,8 @@ def open_table(lake, name):
 
 
 def read_pyiceberg(lake, name, columns=("*",), snapshot_id=None):
-    return open_table(lake, name).scan(selected_fields=tuple(columns), snapshot_id=snapshot_id).to_arrow()
+    found = open_table(lake, name).scan(selected_fields=tuple(columns), snapshot_id=snapshot_id).to_arrow()
+    return found if columns == ("*",) else found.select(list(columns))
 
 
 def duckdb_connection():
