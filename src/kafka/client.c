@@ -115,6 +115,12 @@ enum cv_code cv_source_fail(struct cv_source *source, rd_kafka_resp_err_t error,
         err->flags |= CV_ERROR_RETRIABLE;
     if (code == CV_AUTH)
         cv_hint(err, "check kafka.security.protocol, kafka.sasl.* and the rights of the user");
+    else if (source->last_error_code == RD_KAFKA_RESP_ERR__SSL)
+        cv_hint(err, "check kafka.ssl.truststore.location (PEM) and the host name in the "
+                     "certificate of the broker");
+    else if (cv_kafka_is_transient(error))
+        cv_hint(err, "check kafka.bootstrap.servers, and that kafka.security.protocol is that of "
+                     "the listener");
     return code;
 }
 

@@ -22,6 +22,13 @@ int64_t cv_source_deadline(const struct cv_source *source)
     return cv_monotonic_us() + source->options.poll_timeout_us;
 }
 
+/* Wrong credentials do not get better; a certificate may, but not while the job starts. */
+static bool is_hopeless(const struct cv_source *source)
+{
+    return source->last_error_code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+           (source->last_error_code == RD_KAFKA_RESP_ERR__SSL && !source->cluster_id);
+}
+
 /* After a failed attempt: CV_OK to try once more, else the error. */
 static enum cv_code wait_or_fail(struct cv_source *source, rd_kafka_resp_err_t error,
                                  const char *what, int64_t deadline_us, struct cv_error *err)
@@ -29,9 +36,7 @@ static enum cv_code wait_or_fail(struct cv_source *source, rd_kafka_resp_err_t e
     cv_source_poll(source);
     if (cv_source_is_cancelled(source))
         return cv_fail(err, CV_CANCELLED, "%s: cancelled", what);
-    if (!cv_kafka_is_transient(error) ||
-        source->last_error_code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-        cv_monotonic_us() >= deadline_us)
+    if (!cv_kafka_is_transient(error) || is_hopeless(source) || cv_monotonic_us() >= deadline_us)
         return cv_source_fail(source, error, what, err);
     cv_sleep_ms(RETRY_MS);
     return CV_OK;

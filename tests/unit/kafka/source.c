@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "kafka/mock.h"
 #include "test.h"
+#include "tsan_threads.h"
 
 #define LIST_OFFSETS 2 /* API keys */
 #define METADATA     3
