@@ -10,14 +10,23 @@ static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_ha
 #define SETTING(field) offsetof(struct cv_catalog_settings, field)
 
 static const struct cv_option options[] = {
-    {.name = "type", .type = CV_OPTION_TEXT, .offset = SETTING(type), .flags = CV_OPTION_REQUIRED,
+    {.name = "type",
+     .type = CV_OPTION_TEXT,
+     .offset = SETTING(type),
+     .flags = CV_OPTION_REQUIRED,
      .help = "Kind of catalog: sql (SQLite in the layout of Iceberg's JDBC catalog) or hadoop "
              "(folders with version-hint.text)."},
-    {.name = "uri", .type = CV_OPTION_TEXT, .offset = SETTING(uri),
+    {.name = "uri",
+     .type = CV_OPTION_TEXT,
+     .offset = SETTING(uri),
      .help = "Database of an sql catalog: sqlite:FILE, sqlite:///FILE or jdbc:sqlite:FILE."},
-    {.name = "warehouse", .type = CV_OPTION_TEXT, .offset = SETTING(warehouse),
+    {.name = "warehouse",
+     .type = CV_OPTION_TEXT,
+     .offset = SETTING(warehouse),
      .help = "Folder below which new tables lie, as <warehouse>/<namespace>/<table>."},
-    {.name = "catalog-name", .type = CV_OPTION_TEXT, .offset = SETTING(catalog_name),
+    {.name = "catalog-name",
+     .type = CV_OPTION_TEXT,
+     .offset = SETTING(catalog_name),
      .help = "Name under which an sql catalog keeps its rows, when it is another one than the "
              "catalog's name here."},
 };
@@ -72,8 +81,9 @@ enum cv_code cv_table_name_parse(const char *text, struct cv_arena *arena,
     parts = split_name(text, arena, &count);
     for (size_t i = 0; i < count; i++)
         if (!part_is_legal(parts[i]))
-            return cv_fail(err, CV_CONFIG, "table name \"%s\": part %zu is empty, too long or holds "
-                                           "a slash or control character",
+            return cv_fail(err, CV_CONFIG,
+                           "table name \"%s\": part %zu is empty, too long or holds "
+                           "a slash or control character",
                            text, i + 1);
     if (count >= 4 && cv_text_starts_with(parts[count - 1], "branch_") && parts[count - 1][7])
         name.branch = parts[--count] + 7;

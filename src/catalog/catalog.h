@@ -46,7 +46,7 @@ const char *cv_catalog_uri_file(const char *uri);
 struct cv_catalog;
 
 struct cv_catalog_ops {
-    const char *type; /* "sql", "hadoop" */
+    const char *type;  /* "sql", "hadoop" */
     bool fixed_layout; /* metadata is always in <location>/metadata */
     enum cv_code (*open)(const char *name, const struct cv_catalog_settings *settings,
                          struct cv_catalog **ret_catalog, struct cv_error *);

@@ -57,8 +57,9 @@ enum cv_code cv_http_client_new(const struct cv_http_config *config,
     client->user_info = copy_or_null(config->user_info);
     client->bearer_token = copy_or_null(config->bearer_token);
     client->ca_file = copy_or_null(config->ca_file);
-    client->connect_timeout_ms = (long)(config->connect_timeout_ms > 0 ? config->connect_timeout_ms
-                                                                       : CV_HTTP_CONNECT_TIMEOUT_MS);
+    client->connect_timeout_ms =
+        (long)(config->connect_timeout_ms > 0 ? config->connect_timeout_ms
+                                              : CV_HTTP_CONNECT_TIMEOUT_MS);
     client->timeout_ms = (long)(config->timeout_ms > 0 ? config->timeout_ms : CV_HTTP_TIMEOUT_MS);
     client->response_bytes_max =
         config->response_bytes_max ? config->response_bytes_max : CV_HTTP_RESPONSE_BYTES_MAX;
@@ -203,8 +204,8 @@ static enum cv_code fail_request(const struct cv_http_client *client, const char
 }
 
 enum cv_code cv_http_get(struct cv_http_client *client, const char *url,
-                         const struct cv_http_header *headers, size_t header_count,
-                         int *ret_status, struct cv_buf *ret_body, struct cv_error *err)
+                         const struct cv_http_header *headers, size_t header_count, int *ret_status,
+                         struct cv_buf *ret_body, struct cv_error *err)
 {
     CV_CLEANUP(free_headers) struct curl_slist *list = NULL;
     struct answer answer = {ret_body, ret_body->length, client->response_bytes_max, false};

@@ -10,9 +10,9 @@
 #include "base/str.h"
 
 #define CV_HTTP_CONNECT_TIMEOUT_MS 10000
-#define CV_HTTP_TIMEOUT_MS 30000
+#define CV_HTTP_TIMEOUT_MS         30000
 #define CV_HTTP_RESPONSE_BYTES_MAX ((size_t)16 << 20)
-#define CV_HTTP_HEADERS_MAX 64
+#define CV_HTTP_HEADERS_MAX        64
 
 /* Zero-initialise; every text is copied. 0 stands for the default of a number. */
 struct cv_http_config {
@@ -42,8 +42,8 @@ CV_DEFINE_CLEANUP(struct cv_http_client *, cv_http_client_free)
  * Redirects are followed (five at most, never from https to http); credentials go to the first host
  * only. `headers` may be NULL. */
 enum cv_code cv_http_get(struct cv_http_client *client, const char *url,
-                         const struct cv_http_header *headers, size_t header_count,
-                         int *ret_status, struct cv_buf *ret_body, struct cv_error *err);
+                         const struct cv_http_header *headers, size_t header_count, int *ret_status,
+                         struct cv_buf *ret_body, struct cv_error *err);
 
 /* The URL without user info and query, for messages. */
 void cv_http_url_for_message(const char *url, char text[512]);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define WRITE_BUFFER_BYTES ((size_t)64 * 1024)
-#define FOLDER_DEPTH_MAX 64
+#define FOLDER_DEPTH_MAX   64
 
 struct local_output {
     struct cv_output base;
@@ -264,8 +264,7 @@ static enum cv_code local_size(struct cv_store *store, const char *location, int
     return CV_OK;
 }
 
-static enum cv_code local_remove(struct cv_store *store, const char *location,
-                                 struct cv_error *err)
+static enum cv_code local_remove(struct cv_store *store, const char *location, struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];
 

@@ -99,7 +99,7 @@ enum cv_code cv_output_write(struct cv_output *output, const void *bytes, size_t
                              struct cv_error *err);
 enum cv_code cv_output_close(struct cv_output *output, struct cv_error *err); /* frees on success */
 enum cv_code cv_output_close_unsynced(struct cv_output *output, struct cv_error *err); /* so too */
-void cv_output_abort(struct cv_output *output);                               /* frees; NULL is fine */
+void cv_output_abort(struct cv_output *output); /* frees; NULL is fine */
 
 /* "file:///a/b", "file:/a/b" or "/a/b" → "/a/b"; false for other schemes. */
 bool cv_location_local_path(const char *location, char path[CV_PATH_BYTES_MAX]);

@@ -57,11 +57,12 @@ static enum cv_code check_epoch(struct appending *a, const struct cv_table *tabl
     CV_DO(cv_position_newest(metadata, cv_table_branch(table), append->query_id, &snapshot, &epoch,
                              err));
     if (epoch > append->epoch) {
-        (void)cv_fail(err, CV_CONTRADICTION,
-                      "table %s is at epoch %lld of query %s (snapshot %lld), later than %lld, which "
-                      "is to be committed",
-                      table->name.table, (long long)epoch, append->query_id,
-                      (long long)snapshot->id, (long long)append->epoch);
+        (void)cv_fail(
+            err, CV_CONTRADICTION,
+            "table %s is at epoch %lld of query %s (snapshot %lld), later than %lld, which "
+            "is to be committed",
+            table->name.table, (long long)epoch, append->query_id, (long long)snapshot->id,
+            (long long)append->epoch);
         cv_hint(err, "another process works with the same checkpoint, or the checkpoint is an old "
                      "copy; end the one that should not run");
         return CV_CONTRADICTION;
@@ -115,9 +116,9 @@ static enum cv_code write_spec(struct appending *a, struct cv_commit *commit,
         if (append->files[i].spec_id != spec->spec_id)
             continue;
         cv_array_reserve(&entries, &capacity, count + 1);
-        entries[count++] = (struct cv_manifest_entry){
-            CV_ENTRY_ADDED, commit->snapshot_id, CV_SEQUENCE_INHERIT, CV_SEQUENCE_INHERIT,
-            append->files[i]};
+        entries[count++] =
+            (struct cv_manifest_entry){CV_ENTRY_ADDED, commit->snapshot_id, CV_SEQUENCE_INHERIT,
+                                       CV_SEQUENCE_INHERIT, append->files[i]};
         if (count == FILES_PER_MANIFEST) {
             CV_DO(write_manifest(a, commit, metadata, spec, entries, count, err));
             count = 0;
@@ -133,8 +134,9 @@ static enum cv_code check_specs(const struct cv_append *append,
 {
     for (size_t i = 0; i < append->file_count; i++)
         if (!cv_table_metadata_spec_by_id(metadata, append->files[i].spec_id))
-            return cv_fail(err, CV_SCHEMA, "%s was written with partition spec %d, which the table "
-                                           "does not have",
+            return cv_fail(err, CV_SCHEMA,
+                           "%s was written with partition spec %d, which the table "
+                           "does not have",
                            append->files[i].path, append->files[i].spec_id);
     return CV_OK;
 }
@@ -289,8 +291,8 @@ enum cv_code cv_table_append(struct cv_table *table, const struct cv_append *app
     code = cv_commit_run(table, &operation, &outcome, err);
     free(a.rows);
     CV_TRY(code, err, "table %s", cv_table_name_text(&table->name, &arena));
-    *ret_result = (struct cv_append_result){
-        outcome.already_done ? a.last_snapshot_id : outcome.snapshot_id, outcome.already_done,
-        outcome.attempts};
+    *ret_result =
+        (struct cv_append_result){outcome.already_done ? a.last_snapshot_id : outcome.snapshot_id,
+                                  outcome.already_done, outcome.attempts};
     return CV_OK;
 }

@@ -28,8 +28,8 @@ struct cv_append_result {
 /* Commits. The check whether the epoch is already in is made within each attempt, on the branch.
  * On CV_OK the table's metadata is the new one. On CV_CONFLICT and other definite failures the own
  * manifests, list and metadata file are removed; data files are left to the caller, who may remove
- * them. On CV_UNKNOWN nothing is removed. CV_CONTRADICTION when the table is at a later epoch of this
- * query than this one (another process went on). */
+ * them. On CV_UNKNOWN nothing is removed. CV_CONTRADICTION when the table is at a later epoch of
+ * this query than this one (another process went on). */
 enum cv_code cv_table_append(struct cv_table *table, const struct cv_append *append,
                              struct cv_append_result *ret_result, struct cv_error *err);
 

@@ -24,8 +24,8 @@ struct retry_settings {
 
 #define WAIT_MS_MAX INT64_C(86400000)
 
-static enum cv_code read_settings(const struct cv_properties *properties,
-                                  struct retry_settings *s, struct cv_error *err)
+static enum cv_code read_settings(const struct cv_properties *properties, struct retry_settings *s,
+                                  struct cv_error *err)
 {
     *s = (struct retry_settings){4, 100, 60000, 1800000, 3, 1000, 60000, 1800000};
     const struct {
@@ -285,7 +285,7 @@ enum cv_code cv_commit_run(struct cv_table *table, const struct cv_commit_operat
         remove_files(&commit, code != CV_OK || done);
     if (code != CV_OK && commit.keep_files) {
         if (err)
-            err->code = CV_UNKNOWN; /* even a later plain refusal does not tell about that attempt */
+            err->code = CV_UNKNOWN; /* a later refusal does not tell about that attempt */
         return CV_UNKNOWN;
     }
     CV_DO(code);

@@ -24,6 +24,7 @@ struct cv_commit {
     int64_t snapshot_id; /* the same in every attempt; -1 = the operation makes none */
     int attempt;         /* from 1 */
     bool keep_files;     /* some attempt had no plain refusal: its files may be in use */
+
     struct cv_commit_file *files; /* own manifests, lists and metadata files */
     size_t file_count, file_capacity;
     /* what build() made, for the table's cache of manifests; NULL = nothing to remember */

@@ -105,9 +105,8 @@ static void put_partition(const struct file_view *view, const struct cv_data_fil
 
     cv_json_key(view->w, "partition");
     if (spec)
-        cv_inspect_put_partition(view->w, spec,
-                                 cv_inspect_partition_types(view->table, spec, &arena),
-                                 file->partition);
+        cv_inspect_put_partition(
+            view->w, spec, cv_inspect_partition_types(view->table, spec, &arena), file->partition);
     else
         cv_json_put_null(view->w);
 }

@@ -108,9 +108,8 @@ static void put_row(struct partition_view *view, struct cv_json_writer *w,
     cv_json_begin_object(w);
     if (partitioned) {
         cv_json_key(w, "partition");
-        cv_inspect_put_partition(w, row->spec,
-                                 cv_inspect_partition_types(view->table, row->spec, &arena),
-                                 row->values);
+        cv_inspect_put_partition(
+            w, row->spec, cv_inspect_partition_types(view->table, row->spec, &arena), row->values);
         cv_inspect_put_count(w, "spec_id", row->spec->spec_id);
     }
     cv_inspect_put_count(w, "record_count", row->records);

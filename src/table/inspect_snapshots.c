@@ -86,8 +86,8 @@ static void put_ref(struct cv_json_writer *w, const struct cv_snapshot_ref *ref)
 enum cv_code cv_inspect_refs(struct cv_table *table, struct cv_json_writer *w, struct cv_error *err)
 {
     const struct cv_table_metadata *metadata = table->metadata;
-    const struct cv_snapshot_ref main_ref = {
-        "main", metadata->current_snapshot_id, false, -1, -1, -1};
+    const struct cv_snapshot_ref main_ref = {"main", metadata->current_snapshot_id, false, -1, -1,
+                                             -1};
 
     (void)err;
     if (!cv_table_metadata_ref(metadata, "main") && metadata->current_snapshot_id >= 0)

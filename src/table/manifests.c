@@ -84,9 +84,9 @@ static enum cv_code read_rows(struct cv_table *table, const struct cv_snapshot *
 
     if (list) {
         CV_DO(cv_store_read(table->store, list, CV_MANIFEST_BYTES_MAX, &bytes, err));
-        CV_TRY(cv_manifest_list_read(bytes.data, bytes.length, arena, ret_rows, ret_count, NULL,
-                                     err),
-               err, "manifest list %s", list);
+        CV_TRY(
+            cv_manifest_list_read(bytes.data, bytes.length, arena, ret_rows, ret_count, NULL, err),
+            err, "manifest list %s", list);
         return CV_OK;
     }
     rows = cv_arena_array(arena, struct cv_manifest_file, snapshot->manifest_count);

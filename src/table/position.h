@@ -11,9 +11,9 @@
 #include "table/table.h"
 
 #define CV_POSITION_INLINE_MAX 2048
-#define CV_POSITION_KEY "calve.position."
-#define CV_QUERY_ID_KEY "spark.sql.streaming.queryId"
-#define CV_EPOCH_ID_KEY "spark.sql.streaming.epochId"
+#define CV_POSITION_KEY        "calve.position."
+#define CV_QUERY_ID_KEY        "spark.sql.streaming.queryId"
+#define CV_EPOCH_ID_KEY        "spark.sql.streaming.epochId"
 
 struct cv_position {
     int64_t snapshot_id;

@@ -11,7 +11,7 @@
 #include "storage/store.h"
 
 struct cv_table {
-    struct cv_arena arena; /* names */
+    struct cv_arena arena;      /* names */
     struct cv_catalog *catalog; /* borrowed; outlives the table */
     struct cv_table_name name;
     struct cv_store *store;

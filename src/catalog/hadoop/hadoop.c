@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HINT_FILE "version-hint.text"
-#define HINT_BYTES_MAX 64
+#define HINT_FILE           "version-hint.text"
+#define HINT_BYTES_MAX      64
 #define NAMESPACE_DEPTH_MAX 32
-#define REMOVE_DESCRIPTORS 16
+#define REMOVE_DESCRIPTORS  16
 
 struct hadoop_catalog {
     struct cv_catalog base;
@@ -46,10 +46,11 @@ static enum cv_code hadoop_open(const char *name, const struct cv_catalog_settin
     if (!settings->warehouse)
         return cv_fail(err, CV_CONFIG, "a hadoop catalog needs `warehouse`");
     if (!cv_location_local_path(settings->warehouse, path))
-        return cv_fail(err, CV_UNSUPPORTED,
-                       "warehouse %.500s: a hadoop catalog commits by renaming without overwriting, "
-                       "which only local folders do",
-                       settings->warehouse);
+        return cv_fail(
+            err, CV_UNSUPPORTED,
+            "warehouse %.500s: a hadoop catalog commits by renaming without overwriting, "
+            "which only local folders do",
+            settings->warehouse);
     catalog = cv_alloc(sizeof *catalog);
     catalog->base.ops = &cv_hadoop_catalog_ops;
     catalog->warehouse = cv_arena_strdup(&catalog->arena, settings->warehouse);
@@ -145,8 +146,7 @@ static enum cv_code hadoop_load(struct cv_catalog *base, const struct cv_table_n
         return cv_fail(err, CV_NOT_FOUND, "table %s does not exist: %s has no v<N>.metadata.json",
                        cv_table_name_text(name, arena), folder);
     CV_DO(cv_catalog_warehouse_location(catalog->warehouse, name, arena, &location, err));
-    *ret_location =
-        cv_location_join(arena, cv_location_join(arena, location, "metadata"), file);
+    *ret_location = cv_location_join(arena, cv_location_join(arena, location, "metadata"), file);
     return CV_OK;
 }
 
@@ -163,8 +163,7 @@ static void write_hint(const char *folder, int64_t version, struct cv_arena *are
     if (!file)
         return;
     (void)fprintf(file, "%lld", (long long)version);
-    if (fclose(file) != 0 ||
-        rename(temporary, cv_location_join(arena, folder, HINT_FILE)) != 0)
+    if (fclose(file) != 0 || rename(temporary, cv_location_join(arena, folder, HINT_FILE)) != 0)
         (void)unlink(temporary);
 }
 
@@ -320,9 +319,9 @@ static enum cv_code hadoop_list(struct cv_catalog *base, struct cv_arena *arena,
     return code;
 }
 
-static enum cv_code hadoop_table_location(struct cv_catalog *base,
-                                          const struct cv_table_name *name, struct cv_arena *arena,
-                                          const char **ret_location, struct cv_error *err)
+static enum cv_code hadoop_table_location(struct cv_catalog *base, const struct cv_table_name *name,
+                                          struct cv_arena *arena, const char **ret_location,
+                                          struct cv_error *err)
 {
     const struct hadoop_catalog *catalog = (const struct hadoop_catalog *)base;
 
@@ -331,9 +330,8 @@ static enum cv_code hadoop_table_location(struct cv_catalog *base,
 
 /* A name that no reader takes for a version; publish() gives it its own. */
 static enum cv_code hadoop_metadata_location(struct cv_catalog *base, const char *metadata_folder,
-                                             const char *current, bool gzip,
-                                             struct cv_arena *arena, const char **ret_location,
-                                             struct cv_error *err)
+                                             const char *current, bool gzip, struct cv_arena *arena,
+                                             const char **ret_location, struct cv_error *err)
 {
     char uuid[CV_UUID_TEXT_BYTES];
 
@@ -341,9 +339,9 @@ static enum cv_code hadoop_metadata_location(struct cv_catalog *base, const char
     (void)current;
     (void)err;
     cv_uuid_text(uuid);
-    *ret_location = cv_location_join(
-        arena, metadata_folder, cv_arena_printf(arena, "%s%s.metadata.json", uuid,
-                                                gzip ? ".gz" : ""));
+    *ret_location =
+        cv_location_join(arena, metadata_folder,
+                         cv_arena_printf(arena, "%s%s.metadata.json", uuid, gzip ? ".gz" : ""));
     return CV_OK;
 }
 

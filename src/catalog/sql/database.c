@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define KEYS " WHERE catalog_name = ?1 AND table_namespace = ?2 AND table_name = ?3"
+#define KEYS     " WHERE catalog_name = ?1 AND table_namespace = ?2 AND table_name = ?3"
 #define IS_TABLE " AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
 
 /* By schema version: without and with the column iceberg_type. */

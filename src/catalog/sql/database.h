@@ -29,7 +29,8 @@ struct cv_sql_database {
     const char *path;
     sqlite3 *connection; /* NULL until needed */
     bool has_types;      /* schema V1: column iceberg_type */
-    sqlite3_stmt *statements[CV_SQL_STATEMENT_COUNT]; /* prepared at first use */
+    /* Prepared at first use. */
+    sqlite3_stmt *statements[CV_SQL_STATEMENT_COUNT];
 };
 
 /* Opens the file. Without `create` an absent file or one without the tables is CV_NOT_FOUND. */
@@ -48,7 +49,7 @@ enum cv_code cv_sql_run(struct cv_sql_database *database, enum cv_sql_statement 
 /* BEGIN IMMEDIATE: takes the write lock or fails, so that what follows cannot lose a race. */
 enum cv_code cv_sql_begin(struct cv_sql_database *database, struct cv_error *err);
 void cv_sql_rollback(struct cv_sql_database *database);
-/* CV_UNKNOWN when SQLite failed in the middle; another code when the transaction was rolled back. */
+/* CV_UNKNOWN when SQLite failed in the middle; another code when all was rolled back. */
 enum cv_code cv_sql_commit(struct cv_sql_database *database, struct cv_error *err);
 
 enum cv_code cv_sql_fail(struct cv_sql_database *database, int result, const char *action,

@@ -53,8 +53,8 @@ static enum cv_code sql_open(const char *name, const struct cv_catalog_settings 
     CV_DO(check_file(file, settings->uri, err));
     catalog = cv_alloc(sizeof *catalog);
     catalog->base.ops = &cv_sql_catalog_ops;
-    catalog->name = cv_arena_strdup(&catalog->arena,
-                                    settings->catalog_name ? settings->catalog_name : name);
+    catalog->name =
+        cv_arena_strdup(&catalog->arena, settings->catalog_name ? settings->catalog_name : name);
     if (settings->warehouse)
         catalog->warehouse = cv_arena_strdup(&catalog->arena, settings->warehouse);
     catalog->database.path = cv_arena_strdup(&catalog->arena, file);

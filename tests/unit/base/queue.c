@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bounded queue with several senders and receivers. Worth running under the thread sanitizer. */
+ * The bounded queue with several senders and receivers. Worth running under the thread sanitizer.
+ */
 #include "test.h"
 
 #include "base/queue.h"
@@ -8,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#define ITEMS 20000
+#define ITEMS   20000
 #define THREADS 4
 
 static struct cv_queue queue;

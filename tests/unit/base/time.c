@@ -134,8 +134,14 @@ static void durations_of_spark(void **state)
 
 static void what_is_no_duration(void **state)
 {
-    static const char *const texts[] = {"",      "seconds", "5 parsecs", "-5 seconds",
-                                        "5s x",  "1..5 s",  "interval",  "9223372036854775807 days",
+    static const char *const texts[] = {"",
+                                        "seconds",
+                                        "5 parsecs",
+                                        "-5 seconds",
+                                        "5s x",
+                                        "1..5 s",
+                                        "interval",
+                                        "9223372036854775807 days",
                                         "99999999999999999999 s"};
     int64_t us = 42;
 

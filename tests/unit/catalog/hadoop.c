@@ -120,9 +120,9 @@ static void a_taken_version_is_a_conflict(void **state)
     CV_ASSERT_FAILS(commit(f, first, mine, &now), CV_CONFLICT, "v2.metadata.json", &err);
     assert_true(cv_file_exists(mine + 7)); /* the caller's to remove */
     put(f, "v3.gz.metadata.json", "");
-    CV_ASSERT_FAILS(commit(f, cv_arena_printf(&f->arena, "file://%s/v2.metadata.json", f->folder),
-                           mine, &now),
-                    CV_CONFLICT, "v3.gz", &err);
+    CV_ASSERT_FAILS(
+        commit(f, cv_arena_printf(&f->arena, "file://%s/v2.metadata.json", f->folder), mine, &now),
+        CV_CONFLICT, "v3.gz", &err);
 }
 
 /* A sleeper whose next version was cleaned up meanwhile must not take its name. */

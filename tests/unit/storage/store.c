@@ -94,10 +94,10 @@ static void ranges_and_limits(void **state)
     assert_int_equal(bytes.length, 6);
     CV_ASSERT_FAILS(cv_store_read_range(store, location, 8, 3, &bytes, &err), CV_FORMAT,
                     "ends at byte 10", &err);
-    CV_ASSERT_FAILS(cv_store_read_range(store, location, 11, 1, &bytes, &err), CV_FORMAT,
-                    "outside", &err);
-    CV_ASSERT_FAILS(cv_store_read_range(store, location, -1, 1, &bytes, &err), CV_FORMAT,
-                    "outside", &err);
+    CV_ASSERT_FAILS(cv_store_read_range(store, location, 11, 1, &bytes, &err), CV_FORMAT, "outside",
+                    &err);
+    CV_ASSERT_FAILS(cv_store_read_range(store, location, -1, 1, &bytes, &err), CV_FORMAT, "outside",
+                    &err);
     CV_ASSERT_FAILS(cv_store_read(store, location, 9, &bytes, &err), CV_LIMIT, "9 allowed", &err);
     CV_ASSERT_FAILS(cv_store_read(store, "/tmp/calve-absent", 9, &bytes, &err), CV_NOT_FOUND,
                     "calve-absent", &err);
@@ -215,9 +215,9 @@ static void list_finds_files_at_every_depth(void **state)
     assert_int_equal(listing.files, 3);
     assert_int_equal(listing.bytes, 6);
     assert_true(listing.deep);
-    CV_ASSERT_OK(cv_store_list(store, cv_location_join(&arena, root, "absent"), take_file,
-                               &listing, &err),
-                 &err);
+    CV_ASSERT_OK(
+        cv_store_list(store, cv_location_join(&arena, root, "absent"), take_file, &listing, &err),
+        &err);
     assert_int_equal(listing.files, 3);
     cv_arena_release(&arena);
     cv_store_free(store);

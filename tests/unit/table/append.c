@@ -42,12 +42,35 @@ static void the_first_append_counts_from_zero(void **state)
 {
     struct cv_table *table = fixture_table(&f, "day", NULL, 0);
     struct cv_append_result result;
-    static const char *const wanted[] = {
-        "operation", "append", "added-data-files", "2", "added-records", "20", "added-files-size",
-        "2000", "changed-partition-count", "2", "total-data-files", "2", "total-records", "20",
-        "total-files-size", "2000", "total-delete-files", "0", "total-position-deletes", "0",
-        "total-equality-deletes", "0", "engine-name", "calve", "deleted-data-files", NULL,
-        "spark.sql.streaming.queryId", NULL, NULL};
+    static const char *const wanted[] = {"operation",
+                                         "append",
+                                         "added-data-files",
+                                         "2",
+                                         "added-records",
+                                         "20",
+                                         "added-files-size",
+                                         "2000",
+                                         "changed-partition-count",
+                                         "2",
+                                         "total-data-files",
+                                         "2",
+                                         "total-records",
+                                         "20",
+                                         "total-files-size",
+                                         "2000",
+                                         "total-delete-files",
+                                         "0",
+                                         "total-position-deletes",
+                                         "0",
+                                         "total-equality-deletes",
+                                         "0",
+                                         "engine-name",
+                                         "calve",
+                                         "deleted-data-files",
+                                         NULL,
+                                         "spark.sql.streaming.queryId",
+                                         NULL,
+                                         NULL};
 
     (void)state;
     CV_ASSERT_OK(fixture_append(&f, table, 2, -1, &result), &err);
@@ -70,8 +93,15 @@ static void manifests_of_the_parent_stay(void **state)
     struct cv_append_result first, second;
     struct cv_manifest_file *rows;
     size_t count;
-    static const char *const wanted[] = {"added-data-files", "1", "changed-partition-count", "1",
-                                         "total-data-files", "4", "total-records", "40", NULL};
+    static const char *const wanted[] = {"added-data-files",
+                                         "1",
+                                         "changed-partition-count",
+                                         "1",
+                                         "total-data-files",
+                                         "4",
+                                         "total-records",
+                                         "40",
+                                         NULL};
 
     (void)state;
     CV_ASSERT_OK(fixture_append(&f, table, 3, -1, &first), &err);
@@ -163,8 +193,14 @@ static void an_append_without_files_carries_a_position(void **state)
     struct cv_table *table = fixture_table(&f, "day", NULL, 0);
     struct cv_append_result result;
     struct cv_position position;
-    static const char *const wanted[] = {"operation", "append", "added-data-files", NULL,
-                                         "changed-partition-count", "0", "total-records", "0",
+    static const char *const wanted[] = {"operation",
+                                         "append",
+                                         "added-data-files",
+                                         NULL,
+                                         "changed-partition-count",
+                                         "0",
+                                         "total-records",
+                                         "0",
                                          NULL};
 
     (void)state;
@@ -240,9 +276,9 @@ static void an_unknown_metadata_codec_is_refused(void **state)
     (void)state;
     CV_ASSERT_OK(cv_schema_read_ddl("id bigint", &f.arena, &schema, &err), &err);
     cv_properties_set(&p, "write.metadata.compression-codec", "brotli");
-    CV_ASSERT_FAILS(cv_table_create(f.catalog, "lake.shop.orders", &schema, &spec, &p, NULL,
-                                    &f.table, &err),
-                    CV_CONFIG, "brotli", &err);
+    CV_ASSERT_FAILS(
+        cv_table_create(f.catalog, "lake.shop.orders", &schema, &spec, &p, NULL, &f.table, &err),
+        CV_CONFIG, "brotli", &err);
     cv_properties_release(&p);
 }
 

@@ -61,21 +61,20 @@ static inline struct cv_table *fixture_table(struct fixture *f, const char *part
     struct cv_partition_spec spec;
     struct cv_schema schema;
 
-    CV_ASSERT_OK(cv_schema_read_ddl("id bigint NOT NULL, item string, day date", &f->arena, &schema,
-                                    &err),
-                 &err);
+    CV_ASSERT_OK(
+        cv_schema_read_ddl("id bigint NOT NULL, item string, day date", &f->arena, &schema, &err),
+        &err);
     CV_ASSERT_OK(cv_partition_spec_read_ddl(partitioning, &schema, &f->arena, &spec, &err), &err);
     for (size_t i = 0; i < count; i++) {
         const char *equals = strchr(properties[i], '=');
 
-        cv_properties_set(&p,
-                          cv_arena_strndup(&f->arena, properties[i],
-                                           (size_t)(equals - properties[i])),
-                          equals + 1);
+        cv_properties_set(
+            &p, cv_arena_strndup(&f->arena, properties[i], (size_t)(equals - properties[i])),
+            equals + 1);
     }
-    CV_ASSERT_OK(cv_table_create(f->catalog, "lake.shop.orders", &schema, &spec, &p, NULL,
-                                 &f->table, &err),
-                 &err);
+    CV_ASSERT_OK(
+        cv_table_create(f->catalog, "lake.shop.orders", &schema, &spec, &p, NULL, &f->table, &err),
+        &err);
     cv_properties_release(&p);
     return f->table;
 }
@@ -134,16 +133,17 @@ static inline size_t fixture_count_files(struct fixture *f, const char *text)
     size_t count;
     size_t found = 0;
 
-    CV_ASSERT_OK(cv_directory_list(
-                     cv_arena_printf(&f->arena, "%s/wh/shop/orders/metadata", f->folder), &f->arena,
-                     &names, &count, &err),
-                 &err);
+    CV_ASSERT_OK(
+        cv_directory_list(cv_arena_printf(&f->arena, "%s/wh/shop/orders/metadata", f->folder),
+                          &f->arena, &names, &count, &err),
+        &err);
     for (size_t i = 0; i < count; i++)
         found += strstr(names[i], text) != NULL;
     return found;
 }
 
-/* Appends `count` new files; as batch `epoch` of query "q" and job "orders" unless it is negative. */
+/* Appends `count` new files; as batch `epoch` of query "q" and job "orders" unless it is negative.
+ */
 static inline enum cv_code fixture_append(struct fixture *f, struct cv_table *table, size_t count,
                                           int64_t epoch, struct cv_append_result *ret_result)
 {
@@ -157,8 +157,8 @@ static inline enum cv_code fixture_append(struct fixture *f, struct cv_table *ta
         append.epoch = epoch;
         append.job = "orders";
         append.cluster_id = "cluster";
-        append.offsets_json = cv_arena_printf(&f->arena, "{\"orders\":{\"0\":%lld}}",
-                                              (long long)(epoch + 1) * 100);
+        append.offsets_json =
+            cv_arena_printf(&f->arena, "{\"orders\":{\"0\":%lld}}", (long long)(epoch + 1) * 100);
     }
     return cv_table_append(table, &append, ret_result, &err);
 }

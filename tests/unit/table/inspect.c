@@ -176,9 +176,9 @@ static void files_with_their_metrics(void **state)
     assert_json(cv_json_get(cv_json_get(row, "readable_metrics"), "id"),
                 "{\"column_size\":40,\"value_count\":10,\"null_value_count\":0,"
                 "\"nan_value_count\":null,\"lower_bound\":7,\"upper_bound\":9}");
-    assert_json(cv_json_get(cv_json_get(cv_json_get(row, "readable_metrics"), "item"),
-                            "upper_bound"),
-                "\"cd\"");
+    assert_json(
+        cv_json_get(cv_json_get(cv_json_get(row, "readable_metrics"), "item"), "upper_bound"),
+        "\"cd\"");
 }
 
 static void partitions_add_up(void **state)

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #define PROCESSES 4
-#define APPENDS 5
+#define APPENDS   5
 
 static struct fixture f;
 
