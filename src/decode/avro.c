@@ -110,8 +110,14 @@ static void check_known(struct cv_decoder *d, struct cv_avro_format *f,
 {
     struct known known = {d, f, problems, origin};
 
+    const char *cycle = d->config.ignore_unknown ? NULL : cv_avro_fed_cycle(d, root, &d->arena);
+
     if (compile_reason)
         cv_problem(problems, "%s: %s", origin, compile_reason);
+    else if (cycle)
+        cv_problem(problems, "%s: the schema is recursive (%s) and a column is not", origin, cycle);
+    if (cycle)
+        return;
     cv_avro_unknown_fields(d, root, refuse_field, &known);
     for (size_t i = 0; i < d->column_count; i++) {
         const struct cv_feed *feed = &d->feeds[i];

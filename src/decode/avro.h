@@ -44,6 +44,11 @@ struct cv_avro_format {
 void cv_avro_unknown_fields(const struct cv_decoder *decoder, const struct cv_avro_type *root,
                             void (*each)(void *context, const char *path), void *context);
 
+/* The cycle ("N.next.N", in the arena) of a recursive type that would have to become a column;
+ * NULL when there is none. A recursive field that nothing takes does no harm. */
+const char *cv_avro_fed_cycle(const struct cv_decoder *decoder, const struct cv_avro_type *root,
+                              struct cv_arena *arena);
+
 /* Whether the schema has the path of a feed. */
 bool cv_avro_has_path(const struct cv_decoder *decoder, const struct cv_avro_type *root,
                       const struct cv_feed *feed);

@@ -130,3 +130,27 @@ bool cv_avro_has_path(const struct cv_decoder *decoder, const struct cv_avro_typ
     }
     return true;
 }
+
+const char *cv_avro_fed_cycle(const struct cv_decoder *decoder, const struct cv_avro_type *root,
+                              struct cv_arena *arena)
+{
+    const struct walk w = {.decoder = decoder};
+
+    root = strip_null(root);
+    if (!root || root->kind != CV_AVRO_RECORD)
+        return NULL;
+    for (size_t i = 0; i < root->field_count; i++) {
+        const struct cv_avro_field *field = &root->fields[i];
+        bool whole = false;
+
+        for (size_t j = 0; j < decoder->column_count; j++) {
+            const struct cv_feed *feed = &decoder->feeds[j];
+
+            whole |= feed->kind == CV_FEED_VALUE && feed->path_length == 1 &&
+                     field_is(&w, field, feed->path[0]);
+        }
+        if (whole && cv_avro_schema_cycle(field->type, arena))
+            return cv_avro_schema_cycle(field->type, arena);
+    }
+    return NULL;
+}

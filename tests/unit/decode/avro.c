@@ -101,6 +101,27 @@ static void nested_fields_without_a_column(void **state)
     decoding_release(&d);
 }
 
+/* Case 17. */
+static void a_recursive_field_is_refused_when_a_column_takes_it(void **state)
+{
+    struct decoding d;
+
+    decoding_init(&d, "avro", "v bigint, next struct<v: bigint>", NULL);
+    d.options.schema_file =
+        schema_file("{\"type\":\"record\",\"name\":\"N\",\"fields\":[{\"name\":\"v\",\"type\":"
+                    "\"long\"},{\"name\":\"next\",\"type\":[\"null\",\"N\"]}]}");
+    CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_SCHEMA,
+                    "value.schema.file: the schema is recursive (N.next.N) and a column is not",
+                    &d.err);
+    d.config.select = "value.v, value.next.v AS nope";
+    d.config.ignore_unknown = true;
+    decoding_open(&d);
+    (void)decoding_add_hex(&d, "02 02 04 00");
+    decoding_expect(&d, "1|NULL\n");
+    decoding_clear(&d);
+    decoding_release(&d);
+}
+
 static const char id_1[] = "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\","
                            "\\\"fields\\\":[{\\\"name\\\":"
                            "\\\"v\\\",\\\"type\\\":[\\\"null\\\",\\\"int\\\"]}]}\"}";
@@ -485,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_record_may_be_null_at_the_top),
         cmocka_unit_test(schema_problems_at_open),
         cmocka_unit_test(nested_fields_without_a_column),
+        cmocka_unit_test(a_recursive_field_is_refused_when_a_column_takes_it),
         cmocka_unit_test(framing_is_checked_before_an_id_is_looked_up),
         cmocka_unit_test(an_unknown_id_is_not_asked_for_with_each_record),
         cmocka_unit_test(an_outage_is_waited_out),
