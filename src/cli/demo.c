@@ -174,10 +174,11 @@ static enum cv_code open_table(const struct cv_job *job, struct cv_catalog **ret
     return CV_OK;
 }
 
-static enum cv_code print_json_table(const char *title, struct cv_buf *json, struct cv_error *err)
+static enum cv_code print_json_table(const char *title, struct cv_buf *json, const char *columns,
+                                     struct cv_error *err)
 {
     (void)printf("\n%s\n", title);
-    CV_DO(cv_text_table_print((struct cv_str){cv_buf_text(json), json->length}, err));
+    CV_DO(cv_text_table_print((struct cv_str){cv_buf_text(json), json->length}, columns, err));
     cv_buf_clear(json);
     return CV_OK;
 }
@@ -207,7 +208,7 @@ static enum cv_code print_rows(const struct cv_job *job, const struct cv_table *
     code = cv_decode_worker_run(worker, chunk, &batch, err);
     if (code == CV_OK) {
         cv_rows_write_json(&batch, 5, &json);
-        code = print_json_table("Records of the topic, decoded:", &json, err);
+        code = print_json_table("Records of the topic, decoded:", &json, NULL, err);
     }
     chunk->release(chunk);
     cv_decode_worker_free(worker);
@@ -220,10 +221,12 @@ static enum cv_code print_result(const struct demo *demo, struct cv_table *table
     CV_CLEANUP(cv_buf_release) struct cv_buf json = CV_BUF_INIT(0);
 
     CV_DO(cv_table_refresh(table, err));
-    CV_DO(cv_table_inspect(table, "history", &json, err));
-    CV_DO(print_json_table("Snapshots of lake.shop.orders (calve table history):", &json, err));
-    CV_DO(cv_table_inspect(table, "partitions", &json, err));
-    CV_DO(print_json_table("Partitions (calve table partitions):", &json, err));
+    CV_DO(cv_table_inspect(table, "snapshots", &json, err));
+    CV_DO(print_json_table("Snapshots of lake.shop.orders (calve table snapshots):", &json,
+                           "committed_at,snapshot_id,parent_id,operation", err));
+    CV_DO(cv_table_inspect(table, "files", &json, err));
+    CV_DO(print_json_table("Data files (calve table files):", &json,
+                           "partition,record_count,file_size_in_bytes,file_format", err));
     (void)printf(
         "\nEverything is in %s; orders.yaml is the job. Read the table with PyIceberg:\n\n"
         "  python3 -c \"from pyiceberg.catalog.sql import SqlCatalog as C; print(C('lake', "

@@ -129,7 +129,7 @@ static enum cv_code print_list(const struct list_args *args, const char *catalog
     if (args->json)
         (void)printf("%s\n", cv_buf_text(&json));
     else
-        CV_DO(cv_text_table_print((struct cv_str){cv_buf_text(&json), json.length}, err));
+        CV_DO(cv_text_table_print((struct cv_str){cv_buf_text(&json), json.length}, NULL, err));
     return CV_OK;
 }
 

@@ -40,7 +40,7 @@ static enum cv_code inspect(int argc, char **argv, const char *view, int *ret_st
         (void)printf("%s\n", cv_buf_text(&json));
         return CV_OK;
     }
-    return cv_text_table_print((struct cv_str){cv_buf_text(&json), json.length}, err);
+    return cv_text_table_print((struct cv_str){cv_buf_text(&json), json.length}, NULL, err);
 }
 
 #define INSPECT(view, about_text)                                                                  \

@@ -59,7 +59,21 @@ static void cell_text(const struct cv_json *node, struct cv_buf *out)
         cut(out, CELL_WIDTH_MAX);
 }
 
-static void measure(const struct cv_json *rows, struct table *table, struct cv_buf *cell)
+/* Whether the name is an item of the list. */
+static bool is_chosen(const char *columns, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (!columns)
+        return true;
+    for (const char *c = columns; *c; c += strcspn(c, ","), c += *c == ',')
+        if (strncmp(c, name, length) == 0 && (c[length] == ',' || !c[length]))
+            return true;
+    return false;
+}
+
+static void measure(const struct cv_json *rows, const char *columns, struct table *table,
+                    struct cv_buf *cell)
 {
     const struct cv_json *value;
     const char *name;
@@ -67,6 +81,8 @@ static void measure(const struct cv_json *rows, struct table *table, struct cv_b
 
     while ((name = cv_json_next(cv_json_at(rows, 0), &position, &value)) &&
            table->columns < COLUMNS_MAX) {
+        if (!is_chosen(columns, name))
+            continue;
         table->names[table->columns] = name;
         table->widths[table->columns] = text_width(name);
         table->numeric[table->columns] = true;
@@ -94,18 +110,43 @@ static void print_cell(const struct table *table, size_t column, const char *tex
     (void)printf(last ? "\n" : "  ");
 }
 
-enum cv_code cv_text_table_print(struct cv_str json, struct cv_error *err)
+/* One object: a line per member. */
+static void print_members(const struct cv_json *object, struct cv_buf *cell)
+{
+    const struct cv_json *value;
+    const char *name;
+    size_t position = 0;
+    int width = 0;
+
+    while ((name = cv_json_next(object, &position, &value)))
+        width = CV_MAX(width, text_width(name));
+    position = 0;
+    while ((name = cv_json_next(object, &position, &value))) {
+        cv_buf_clear(cell);
+        if (cv_json_is_string(value))
+            cv_buf_append_text(cell, cv_json_text(value));
+        else if (!cv_json_is_null(value))
+            cv_json_write_node(value, cell);
+        (void)printf("%s%*s  %s\n", name, width - text_width(name), "", cv_buf_text(cell));
+    }
+}
+
+enum cv_code cv_text_table_print(struct cv_str json, const char *columns, struct cv_error *err)
 {
     CV_CLEANUP(cv_json_freep) struct cv_json *rows = NULL;
     CV_CLEANUP(cv_buf_release) struct cv_buf cell = CV_BUF_INIT(0);
     struct table table = {.columns = 0};
 
     CV_DO(cv_json_parse(json.ptr, json.length, &rows, err));
+    if (cv_json_is_object(rows)) {
+        print_members(rows, &cell);
+        return CV_OK;
+    }
     if (!cv_json_size(rows)) {
         (void)printf("(none)\n");
         return CV_OK;
     }
-    measure(rows, &table, &cell);
+    measure(rows, columns, &table, &cell);
     if (cv_terminal())
         (void)printf("\033[1m");
     for (size_t c = 0; c < table.columns; c++)

@@ -8,7 +8,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* `json` is the array's text. Widths count code points. */
-enum cv_code cv_text_table_print(struct cv_str json, struct cv_error *err);
+/* `json` is the array's text, or that of one object, which is printed a line per member. `columns`
+ * (may be NULL) chooses columns, by comma. Widths count code points. */
+enum cv_code cv_text_table_print(struct cv_str json, const char *columns, struct cv_error *err);
 
 #endif
