@@ -5,6 +5,7 @@
 
 #include "codec/utf8.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -248,6 +249,7 @@ bool cv_json_number(struct cv_json_scan *s, struct cv_json_number *ret_number)
     return true;
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static locale_t c_locale;
 
 static void make_locale(void)
@@ -268,7 +270,6 @@ static char *terminated(struct cv_str text, char small[64], char **ret_copy)
 
 static double slow_double(struct cv_str text)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     char small[64];
     char *copy;
     double value;
@@ -279,12 +280,51 @@ static double slow_double(struct cv_str text)
     return value;
 }
 
+static float slow_float(struct cv_str text)
+{
+    char small[64];
+    char *copy;
+    float value;
+
+    (void)pthread_once(&once, make_locale);
+    value = strtof_l(terminated(text, small, &copy), NULL, c_locale);
+    free(copy);
+    return value;
+}
+
 static double nonnumeric_double(const struct cv_json_number *n)
 {
     if (n->text.ptr[n->negative] == 'N')
         return NAN;
     return n->negative ? -INFINITY : INFINITY;
 }
+
+#if defined(__x86_64__) && LDBL_MANT_DIG == 64
+/* Digits and a power of ten that are both exact in 80 bits: one rounding to 64 bits of mantissa is
+ * made here, a second one to 53 must not meet a case that the first one could have moved over the
+ * middle between two doubles. False then. */
+static bool extended_double(uint64_t digits, int32_t exponent, double *ret_value)
+{
+    static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                         1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                         1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                         1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+    long double value = (long double)digits;
+    uint64_t mantissa;
+
+    if (exponent < -27 || exponent > 27)
+        return false;
+    value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
+    memcpy(&mantissa, &value, sizeof mantissa);
+    *ret_value = (double)value;
+    return (mantissa & 0x7ff) < 0x3ff || (mantissa & 0x7ff) > 0x401;
+}
+#else
+static bool extended_double(uint64_t digits, int32_t exponent, double *ret_value)
+{
+    return false;
+}
+#endif
 
 double cv_json_number_double(const struct cv_json_number *number)
 {
@@ -297,34 +337,25 @@ double cv_json_number_double(const struct cv_json_number *number)
     if (number->nonnumeric)
         return nonnumeric_double(number);
     /* Clinger: both are exact doubles, so that one rounding remains. */
-    if (!number->exact || number->digits > UINT64_C(1) << 53 || exponent < -22 || exponent > 22)
+    if (number->exact && number->digits <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22)
+        value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
+    else if (!number->exact || !extended_double(number->digits, exponent, &value))
         return slow_double(number->text);
-    value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
     return number->negative ? -value : value;
 }
 
+/* By way of the double: rounding that once more is right unless the double lies in the very middle
+ * between two floats, where it may have been rounded to. */
 float cv_json_number_float(const struct cv_json_number *number)
 {
-    char small[64];
-    char *copy;
-    float value;
+    double value = cv_json_number_double(number);
+    uint64_t bits;
 
-    if (number->nonnumeric)
-        return (float)nonnumeric_double(number);
-    /* Through a double only where that rounds once: the digits are a float and so is the power. */
-    if (number->exact && number->digits <= UINT64_C(1) << 24 && number->exponent <= 10 &&
-        number->exponent >= -10) {
-        static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f,
-                                       1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
-        int32_t e = number->exponent;
-
-        value = (float)number->digits;
-        value = e < 0 ? value / powers[-e] : value * powers[e];
-        return number->negative ? -value : value;
-    }
-    value = strtof(terminated(number->text, small, &copy), NULL);
-    free(copy);
-    return value;
+    memcpy(&bits, &value, sizeof bits);
+    if (number->nonnumeric || value == 0 ||
+        ((bits & 0x1fffffff) != 0x10000000 && fabs(value) >= (double)FLT_MIN))
+        return (float)value;
+    return slow_float(number->text);
 }
 
 bool cv_json_literal(struct cv_json_scan *s, const char *word, size_t length)

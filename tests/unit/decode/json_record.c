@@ -157,6 +157,8 @@ static void random_doubles_round_as_strtod(void **state)
     for (int i = 0; i < 200000; i++) {
         double value;
         double got;
+        float narrow;
+        float got_narrow;
         struct cv_json_number n;
 
         seed ^= seed << 13;
@@ -170,6 +172,32 @@ static void random_doubles_round_as_strtod(void **state)
         n = number(text);
         got = cv_json_number_double(&n);
         assert_memory_equal(&got, &value, sizeof got);
+        (void)snprintf(text, sizeof text, "%llu%s", (unsigned long long)(seed >> 4 & 0xffff) + 1,
+                       i & 1 ? "0000000000000001e-5" : "8388608500000000e-9");
+        n = number(text);
+        value = strtod(text, NULL);
+        got = cv_json_number_double(&n);
+        assert_memory_equal(&got, &value, sizeof got);
+        narrow = strtof(text, NULL);
+        got_narrow = cv_json_number_float(&n);
+        assert_memory_equal(&got_narrow, &narrow, sizeof narrow);
+        /* exactly in the middle between two doubles, and next to it */
+        (void)snprintf(text, sizeof text, "%llu",
+                       (unsigned long long)(((seed | UINT64_C(1) << 63) >> 10) << 10) +
+                           (unsigned)(i % 3) - 1);
+        n = number(text);
+        value = strtod(text, NULL);
+        got = cv_json_number_double(&n);
+        assert_memory_equal(&got, &value, sizeof got);
+        (void)snprintf(text, sizeof text, "%.*e", 3 + (int)(seed % 15),
+                       (double)(seed >> 11) / (double)(1 << (i % 30)));
+        n = number(text);
+        value = strtod(text, NULL);
+        got = cv_json_number_double(&n);
+        assert_memory_equal(&got, &value, sizeof got);
+        narrow = strtof(text, NULL);
+        got_narrow = cv_json_number_float(&n);
+        assert_memory_equal(&got_narrow, &narrow, sizeof narrow);
     }
 }
 
