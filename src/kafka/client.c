@@ -145,15 +145,17 @@ static enum cv_code set_number(rd_kafka_conf_t *conf, const char *name, uint64_t
     return set(conf, name, text, err);
 }
 
-/* A quarter of the share for the client's queue, a part of that for one answer; a drained queue has
- * as much again in chunks, and the rest is for chunks that workers have. The client counts payload
- * only, hence the second bound by records. */
+/* A quarter of the share is for the client's queue; as much again may have been taken from it, and
+ * the rest is for chunks that workers have. The client counts payload only, hence the second bound
+ * by records. Answers are small: what is unpacked of one is in memory beyond the bounds (a hundred
+ * times its size at worst), and it is faster while it fits the processor's cache: 300,000 records
+ * of 753 bytes took 1.1 µs each at 256 KiB, 1.4 at 1 MiB. */
 static enum cv_code set_memory(struct cv_source *source, rd_kafka_conf_t *conf,
                                const struct cv_properties *given, struct cv_error *err)
 {
     size_t memory = CV_MAX(source->memory_bytes, (size_t)4 << 20);
     size_t queued = memory / 4;
-    size_t answer = CV_MIN(CV_MAX(memory / 32, (size_t)256 << 10), (size_t)16 << 20);
+    size_t answer = CV_MIN(CV_MAX(memory / 128, (size_t)256 << 10), (size_t)4 << 20);
 
     source->queued_records_max = queued / QUEUED_RECORD_BYTES;
     source->queued_bytes_max = queued & ~(size_t)1023;

@@ -7,17 +7,19 @@
  *     librdkafka's queue ──drain──▶ current chunk ──▶ ready chunks ──▶ fetch_next
  *                            └────▶ held chunks (beyond `end`) ──fetch_begin──▶ current chunk …
  *
- * A drain takes everything that is queued, so what is in memory is bounded by the client's queue
- * limits twice: once queued, once copied. */
+ * What is in memory is bounded by the limits of the client's queue: small records are taken all at
+ * once, so twice (queued and copied), large ones in portions, so little more than once. */
 #include "kafka/fetch_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WAIT_SLICE_MS 20                   /* between looks at the cancellation and at positions */
-#define WAKE_US       (250 * CV_US_PER_MS) /* without progress */
-#define GATHER_US     2000 /* a chunk that is not full waits so long for more records */
+#define WAIT_SLICE_MS      20 /* between looks at the cancellation and at positions */
+#define TAKE_RECORDS       512
+#define LARGE_RECORD_BYTES 256
+#define WAKE_US            (250 * CV_US_PER_MS) /* without progress */
+#define GATHER_US          2000 /* a chunk that is not full waits so long for more records */
 
 static void append_list(struct cv_fetch_chunk ***tail, struct cv_fetch_chunk *chunk)
 {
@@ -188,8 +190,8 @@ static void on_message(rd_kafka_message_t *m, void *context)
     if (source->options.include_headers)
         cv_chunk_add_headers(p->open && m->offset < p->end ? f->current : cv_fetch_last_held(f),
                              copy, m);
-    f->drained_records++;
-    f->drained_bytes += m->len + m->key_len;
+    f->taken_records++;
+    f->taken_bytes += m->len + m->key_len;
     f->progressed = true;
     pass_to(source, p, m->offset + 1);
 }
@@ -396,21 +398,49 @@ static void look_at_positions(struct cv_source *source)
     rd_kafka_topic_partition_list_destroy(list);
 }
 
-/* Takes everything that is queued; waits up to `timeout_ms` for the first. */
+/* Small records: everything that is queued in one go, which costs least per record. */
+static void take_all(struct cv_source *source, int timeout_ms)
+{
+    (void)rd_kafka_consume_callback_queue(source->queue, timeout_ms, on_message, source);
+}
+
+/* Large records: only so many that what was taken stays small beside what is queued, since the
+ * bytes of a queue and of the copies would add up. */
+static void take_some(struct cv_source *source, int timeout_ms)
+{
+    rd_kafka_message_t *messages[TAKE_RECORDS];
+    size_t queued = rd_kafka_queue_length(source->queue);
+    ssize_t count;
+
+    /* The call waits until the array is full, so it is no larger than what is there. */
+    count = rd_kafka_consume_batch_queue(source->queue, queued ? 0 : timeout_ms, messages,
+                                         CV_MIN(CV_MAX(queued, 1), (size_t)TAKE_RECORDS));
+    for (ssize_t i = 0; i < count; i++) {
+        on_message(messages[i], source);
+        rd_kafka_message_destroy(messages[i]);
+    }
+}
+
+/* Takes records from the queue; waits up to `timeout_ms` for the first. */
 static enum cv_code drain(struct cv_source *source, int timeout_ms, struct cv_error *err)
 {
     struct cv_fetch *f = &source->fetch;
 
-    f->drained_records = 0;
-    f->drained_bytes = 0;
     f->err = err;
     f->code = CV_OK;
-    (void)rd_kafka_consume_callback_queue(source->queue, timeout_ms, on_message, source);
+    if (f->taken_bytes > f->taken_records * LARGE_RECORD_BYTES)
+        take_some(source, timeout_ms);
+    else
+        take_all(source, timeout_ms);
     f->err = NULL;
     CV_DO(f->code);
-    if (f->drained_records >= source->queued_records_max ||
-        f->drained_bytes >= source->queued_bytes_max)
+    if (f->taken_records >= source->queued_records_max / 2 ||
+        f->taken_bytes >= source->queued_bytes_max / 2) {
         cv_fetch_wake(source);
+        /* The mean size is kept. */
+        f->taken_bytes /= CV_MAX(f->taken_records, 1);
+        f->taken_records = 1;
+    }
     return f->attention ? cv_fetch_attend(source, err) : CV_OK;
 }
 

@@ -64,8 +64,8 @@ struct cv_fetch {
     size_t held_bytes;
     uint64_t sequence;
     uint64_t chunk_number; /* over all batches */
-    size_t drained_records;
-    size_t drained_bytes;
+    size_t taken_records;  /* from the queue since the client was woken */
+    size_t taken_bytes;
     bool progressed;
     bool attention;    /* a partition is out of range or overflows */
     enum cv_code code; /* what the callback met; CV_OK = nothing */
