@@ -171,6 +171,18 @@ static void describe(const struct cv_data_writer *writer, const struct cv_closed
     copy_metrics(&closed->metrics, arena, &file->metrics);
 }
 
+static enum cv_code sync_files(const struct cv_data_writer *writer,
+                               const struct cv_data_file *files, size_t count, struct cv_error *err)
+{
+    CV_CLEANUP(cv_freep) const char **locations = cv_alloc(count * sizeof *locations);
+
+    if (writer->config.unsynced)
+        return CV_OK;
+    for (size_t i = 0; i < count; i++)
+        locations[i] = files[i].path;
+    return cv_store_sync(writer->config.store, locations, count, err);
+}
+
 static void describe_all(const struct cv_data_writer *writer, struct cv_arena *arena,
                          struct cv_data_file **ret_files, size_t *ret_count)
 {
@@ -199,15 +211,22 @@ enum cv_code cv_data_writer_finish(struct cv_data_writer *writer, struct cv_aren
                                    struct cv_data_writer_counters *ret_counters,
                                    struct cv_error *err)
 {
+    struct cv_data_file *files = NULL;
+    size_t count = 0;
     enum cv_code code = drain_and_close(writer, err);
 
+    if (code == CV_OK) {
+        describe_all(writer, arena, &files, &count);
+        code = sync_files(writer, files, count, err);
+    }
     if (code == CV_OK)
         code = cv_fault_pass("files-done", err);
     if (code != CV_OK) {
         cv_data_writer_abort(writer);
         return code;
     }
-    describe_all(writer, arena, ret_files, ret_count);
+    *ret_files = files;
+    *ret_count = count;
     *ret_counters = (struct cv_data_writer_counters){
         .files_opened = atomic_load(&writer->files_opened),
         .groups_closed_early = atomic_load(&writer->groups_closed_early),

@@ -68,8 +68,8 @@ static enum cv_code open_file(struct cv_data_writer *writer, struct cv_lane *lan
         cv_output_abort(output);
         return code;
     }
-    CV_TRY(cv_parquet_writer_open(output, writer->schema, &lane->options, &writer->metrics,
-                                  &partition->parquet, err),
+    CV_TRY(cv_parquet_writer_open(cv_unsynced_output(output), writer->schema, &lane->options,
+                                  &writer->metrics, &partition->parquet, err),
            err, "%.1024s", location);
     partition->location = location;
     partition->opened = atomic_fetch_add(&writer->next_opened, 1);

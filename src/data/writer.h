@@ -33,7 +33,9 @@ struct cv_data_writer_config {
     const char *spill_directory; /* NULL = the system's folder for temporary files */
     const char *codec_override;  /* sink option compression-codec; NULL = table */
     const char *level_override;
-    bool delta;                          /* see struct cv_parquet_options */
+    bool delta; /* see struct cv_parquet_options */
+    bool
+        unsynced; /* files need not be durable after finish: the caller will cv_store_sync() them */
     struct cv_data_workspace *workspace; /* NULL = the writer makes its own */
 };
 
@@ -55,8 +57,8 @@ enum cv_code cv_data_writer_open(const struct cv_data_writer_config *config,
 enum cv_code cv_data_writer_append(struct cv_data_writer *writer, const struct cv_batch *batch,
                                    struct cv_error *err);
 size_t cv_data_writer_memory(const struct cv_data_writer *writer);
-/* Closes all files durably. The files live in the arena. Also frees the writer. On failure the
- * files of this writer are removed. */
+/* Closes all files, durably unless `unsynced`. The files live in the arena. Also frees the writer.
+ * On failure the files of this writer are removed. */
 enum cv_code cv_data_writer_finish(struct cv_data_writer *writer, struct cv_arena *arena,
                                    struct cv_data_file **ret_files, size_t *ret_count,
                                    struct cv_data_writer_counters *ret_counters,

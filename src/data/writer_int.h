@@ -107,6 +107,9 @@ struct cv_route *cv_route_borrow(struct cv_data_writer *writer);
 void cv_route_return(struct cv_data_writer *writer, struct cv_route *route);
 void cv_route_free(struct cv_route *route);
 
+/* output.c: takes over an output; its close leaves the syncing to cv_store_sync(). */
+struct cv_output *cv_unsynced_output(struct cv_output *inner);
+
 /* lane.c: the caller holds the lane's lock. */
 struct cv_lane *cv_lane_of(struct cv_data_writer *writer, uint32_t group);
 struct cv_partition *cv_lane_partition(struct cv_lane *lane, uint32_t group);
