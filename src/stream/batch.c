@@ -178,6 +178,8 @@ static enum cv_code read_range(struct batch_run *run, const struct cv_offsets *s
 
 static void run_release(struct batch_run *run)
 {
+    if (!run->queue.items)
+        return;
     cv_data_writer_abort(run->writer);
     cv_queue_release(&run->queue);
     (void)pthread_mutex_destroy(&run->lock);
@@ -189,7 +191,7 @@ static enum cv_code open_writer(struct cv_engine *engine, struct cv_data_writer 
 {
     const struct cv_sink_options *sink = &engine->job->sink;
     struct cv_data_writer_config config = {
-        .metadata = engine->table->metadata,
+        .metadata = engine->bound_metadata,
         .store = engine->table->store,
         .name_prefix = engine->run_id,
         .epoch = engine->next_batch,
@@ -300,15 +302,18 @@ enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offse
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(run_release) struct batch_run run = {.engine = engine};
-    struct counters before = read_counters(engine);
+    struct counters before;
     struct cv_batch_outcome outcome = {.snapshot_id = -1};
     struct cv_data_writer_counters counters;
     struct cv_data_file *files;
     size_t count;
 
+    CV_DO(cv_table_refresh(engine->table, err));
+    CV_DO(cv_engine_bind(engine, err));
     (void)pthread_mutex_init(&run.lock, NULL);
     (void)pthread_cond_init(&run.turn, NULL);
     cv_queue_init(&run.queue, engine->worker_count + 1);
+    before = read_counters(engine);
     CV_DO(open_writer(engine, &run.writer, err));
     CV_DO(read_range(&run, start, end, err));
     CV_DO(cv_data_writer_finish(cv_steal(run.writer), &arena, &files, &count, &counters, err));

@@ -68,12 +68,16 @@ struct cv_memo {
     const char *table;
     const char *table_uuid;
     const char *cluster_id;
+    const char
+        *starting; /* the starting options of the last run, to say that new ones are ignored */
     int64_t snapshot_id;                 /* last one made, -1 = none */
     int64_t snapshot_epoch;              /* its batch */
     struct cv_fingerprint *fingerprints; /* by topic, then partition */
     int64_t *ends; /* parallel: the position that each fingerprint was taken at */
     size_t fingerprint_count;
 };
+/* The starting options of a job as one text; in the arena. */
+const char *cv_starting_options(const struct cv_source_options *options, struct cv_arena *arena);
 /* Absent or unreadable gives present = false; *ret_damaged tells the second case. */
 enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv_memo *ret_memo,
                                      bool *ret_damaged, struct cv_error *err);

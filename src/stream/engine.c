@@ -79,29 +79,57 @@ static enum cv_code open_source(struct cv_engine *engine, struct cv_error *err)
     return cv_source_open(&config, &engine->source, err);
 }
 
+static void release_decoder(struct cv_engine *engine)
+{
+    for (size_t i = 0; i < engine->worker_count; i++)
+        cv_decode_worker_free(engine->workers[i]);
+    engine->worker_count = 0;
+    cv_decoder_free(engine->decoder);
+    engine->decoder = NULL;
+    cv_table_metadata_free(engine->bound_metadata);
+    engine->bound_metadata = NULL;
+}
+
 static enum cv_code open_decoder(struct cv_engine *engine, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct cv_decoder_config config = {
         .options = &engine->job->value,
         .select = engine->job->options.select,
-        .table = cv_table_metadata_schema(engine->table->metadata),
+        .table = cv_table_metadata_schema(engine->bound_metadata),
         .ignore_unknown = engine->job->sink.ignore_unknown,
         .include_headers = engine->job->source.include_headers,
         .warn = warn_line,
         .cancelled = cv_engine_abandon,
         .cancel_context = engine,
     };
-    size_t threads = (size_t)engine->job->options.threads;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (engine->job->source.subscribe)
         config.topics = (const char *const *)cv_split(&arena, engine->job->source.subscribe, ',',
                                                       &config.topic_count);
-    CV_DO(cv_decoder_open(&config, &engine->decoder, err));
+    return cv_decoder_open(&config, &engine->decoder, err);
+}
+
+enum cv_code cv_engine_bind(struct cv_engine *engine, struct cv_error *err)
+{
+    const struct cv_table_metadata *now = engine->table->metadata;
+    size_t threads = (size_t)engine->job->options.threads;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (engine->bound_metadata &&
+        engine->bound_metadata->current_schema_id == now->current_schema_id &&
+        engine->bound_metadata->default_spec_id == now->default_spec_id)
+        return CV_OK;
+    if (engine->bound_metadata)
+        cv_log_info("table %s has schema %d and spec %d now", engine->job->sink.table,
+                    now->current_schema_id, now->default_spec_id);
+    release_decoder(engine);
+    engine->bound_metadata = cv_table_metadata_copy(now);
+    CV_DO(open_decoder(engine, err));
     if (!threads)
         threads = (size_t)CV_MIN(CV_MAX(cores, 1), CV_THREADS_MAX);
-    engine->workers = cv_alloc(threads * sizeof *engine->workers);
+    if (!engine->workers)
+        engine->workers = cv_alloc(threads * sizeof *engine->workers);
     for (; engine->worker_count < threads; engine->worker_count++)
         engine->workers[engine->worker_count] = cv_decode_worker_new(engine->decoder);
     return CV_OK;
@@ -109,10 +137,8 @@ static enum cv_code open_decoder(struct cv_engine *engine, struct cv_error *err)
 
 static void engine_release(struct cv_engine *engine)
 {
-    for (size_t i = 0; i < engine->worker_count; i++)
-        cv_decode_worker_free(engine->workers[i]);
+    release_decoder(engine);
     free(engine->workers);
-    cv_decoder_free(engine->decoder);
     cv_source_free(engine->source);
     cv_table_free(engine->table);
     cv_catalog_free(engine->catalog);
@@ -135,7 +161,7 @@ static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
     CV_DO(cv_checkpoint_open(engine->job->checkpoint, false, &engine->checkpoint, err));
     CV_DO(open_table(engine, err));
     CV_DO(open_source(engine, err));
-    CV_DO(open_decoder(engine, err));
+    CV_DO(cv_engine_bind(engine, err));
     return cv_engine_recover(engine, err);
 }
 
@@ -200,6 +226,9 @@ static enum cv_code write_memo(struct cv_engine *engine, int64_t batch, int64_t 
     memo.table = cv_arena_strdup(&memo.arena, engine->job->sink.table);
     memo.table_uuid = cv_arena_strdup(&memo.arena, engine->table->metadata->table_uuid);
     memo.cluster_id = cv_arena_strdup(&memo.arena, cv_source_cluster_id(engine->source));
+    memo.starting = engine->memo.starting && engine->memo.starting[0]
+                        ? cv_arena_strdup(&memo.arena, engine->memo.starting)
+                        : cv_starting_options(&engine->job->source, &memo.arena);
     keep_fingerprints(engine, &memo);
     cv_memo_release(&engine->memo);
     engine->memo = memo;

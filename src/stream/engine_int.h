@@ -16,6 +16,8 @@ struct cv_engine {
     struct cv_catalog *catalog;
     struct cv_table *table;
     struct cv_source *source;
+    struct cv_table_metadata *bound_metadata; /* own copy that decoder and data writers refer to,
+                                        since a commit may replace the table's */
     struct cv_decoder *decoder;
     struct cv_decode_worker **workers;
     size_t worker_count;
@@ -39,6 +41,10 @@ struct cv_engine {
 
 /* Finds out where to go on from table, checkpoint and topic; leaves next_batch, redo, position. */
 enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err);
+
+/* Binds the decoder anew when the table's current schema or spec is another than that of
+ * `bound_metadata`: a change by somebody else takes effect between batches. */
+enum cv_code cv_engine_bind(struct cv_engine *engine, struct cv_error *err);
 
 /* Forgets where the topic was: its partitions are new ones in the next plan. */
 void cv_engine_forget_recreated(struct cv_engine *engine);

@@ -15,6 +15,17 @@ void cv_memo_release(struct cv_memo *memo)
     *memo = (struct cv_memo){0};
 }
 
+const char *cv_starting_options(const struct cv_source_options *options, struct cv_arena *arena)
+{
+    if (options->starting_timestamp)
+        return cv_arena_printf(arena, "startingTimestamp %s", options->starting_timestamp);
+    if (options->starting_offsets_by_timestamp)
+        return cv_arena_printf(arena, "startingOffsetsByTimestamp %s",
+                               options->starting_offsets_by_timestamp);
+    return cv_arena_printf(arena, "startingOffsets %s",
+                           options->starting_offsets ? options->starting_offsets : "latest");
+}
+
 static enum cv_code read_text(const struct cv_json *json, const char *key, struct cv_memo *memo,
                               const char **ret_text, struct cv_error *err)
 {
@@ -57,6 +68,7 @@ static enum cv_code read_fields(const struct cv_json *json, struct cv_memo *memo
     CV_DO(read_text(json, "table", memo, &memo->table, err));
     CV_DO(read_text(json, "tableUuid", memo, &memo->table_uuid, err));
     CV_DO(read_text(json, "clusterId", memo, &memo->cluster_id, err));
+    CV_DO(read_text(json, "starting", memo, &memo->starting, err));
     CV_DO(cv_json_optional_i64(json, "snapshotId", &memo->snapshot_id, err));
     CV_DO(cv_json_optional_i64(json, "snapshotEpoch", &memo->snapshot_epoch, err));
     return read_fingerprints(json, memo, err);
@@ -130,6 +142,8 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
     cv_json_put_string(&w, memo->table_uuid);
     cv_json_key(&w, "clusterId");
     cv_json_put_string(&w, memo->cluster_id);
+    cv_json_key(&w, "starting");
+    cv_json_put_string(&w, memo->starting ? memo->starting : "");
     cv_json_key(&w, "snapshotId");
     cv_json_put_i64(&w, memo->snapshot_id);
     cv_json_key(&w, "snapshotEpoch");

@@ -192,6 +192,18 @@ static enum cv_code resume_from_checkpoint(struct cv_engine *engine, const struc
     return CV_OK;
 }
 
+/* Starting options count only once. */
+static void warn_of_starting_options(struct cv_engine *engine)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const char *before = engine->memo.present ? engine->memo.starting : "";
+    const char *now = cv_starting_options(&engine->job->source, &arena);
+
+    if (before[0] && strcmp(before, now) != 0 && engine->config->resume != CV_RESUME_START)
+        cv_log_warning("%s is ignored: the checkpoint goes on where it is (it began with %s)", now,
+                       before);
+}
+
 /* Settings that belong to a checkpoint for good. */
 static enum cv_code check_memo(struct cv_engine *engine, struct cv_error *err)
 {
@@ -465,6 +477,7 @@ enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err)
                        "noticed this time",
                        engine->checkpoint.folder);
     CV_DO(check_memo(engine, err));
+    warn_of_starting_options(engine);
     CV_DO(look_into_table(engine, &e, err));
     CV_DO(decide(engine, &e, err));
     return check_topics(engine, err);
