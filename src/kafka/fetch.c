@@ -462,6 +462,16 @@ static struct cv_fetch_chunk *pop_ready(struct cv_fetch *f)
     return chunk;
 }
 
+/* While nothing comes: reads what the client says, and wakes it now and then. */
+static void nudge(struct cv_source *source, int64_t *wake_us)
+{
+    cv_source_poll(source);
+    if (cv_monotonic_us() < *wake_us)
+        return;
+    cv_fetch_wake(source);
+    *wake_us = cv_monotonic_us() + WAKE_US;
+}
+
 static enum cv_code wait_for_chunk(struct cv_source *source, bool (*cancelled)(void *),
                                    void *context, struct cv_error *err)
 {
@@ -469,20 +479,18 @@ static enum cv_code wait_for_chunk(struct cv_source *source, bool (*cancelled)(v
     int64_t deadline = cv_source_deadline(source);
     int64_t wake = cv_monotonic_us() + WAKE_US;
     int64_t gather = 0;
+    int timeout_ms = 0; /* what is there already may complete the ranges */
 
     while (!f->ready && f->open_count > 0) {
         f->progressed = false;
-        CV_DO(drain(source, f->current ? 1 : WAIT_SLICE_MS, err));
-        if (f->progressed) {
-            deadline = cv_source_deadline(source);
-        } else if (!f->current) {
+        CV_DO(drain(source, timeout_ms, err));
+        if (!f->progressed)
             look_at_positions(source);
-            cv_source_poll(source);
-            if (cv_monotonic_us() >= wake) {
-                cv_fetch_wake(source);
-                wake = cv_monotonic_us() + WAKE_US;
-            }
-        }
+        if (f->progressed)
+            deadline = cv_source_deadline(source);
+        else if (!f->current)
+            nudge(source, &wake);
+        timeout_ms = f->current ? 1 : WAIT_SLICE_MS;
         if ((cancelled && cancelled(context)) || cv_source_is_cancelled(source))
             return cv_fail(err, CV_CANCELLED, "fetching: cancelled");
         if (f->current && gather == 0)
