@@ -40,7 +40,7 @@ struct cv_data_file {
 
 struct cv_manifest_entry {
     enum cv_entry_status status;
-    int64_t snapshot_id; /* CV_SEQUENCE_INHERIT = null */
+    int64_t snapshot_id; /* CV_SEQUENCE_INHERIT = that of the manifest's writer */
     int64_t sequence_number;
     int64_t file_sequence_number;
     struct cv_data_file file;

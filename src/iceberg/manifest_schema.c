@@ -225,8 +225,7 @@ void cv_avro_name(const char *name, struct cv_buf *out)
     }
 }
 
-static void write_type(const struct cv_type *type, int32_t field_id, bool defined,
-                       struct cv_buf *out);
+static void write_type(const struct cv_type *type, int32_t field_id, bool used, struct cv_buf *out);
 
 static void write_text(const char *text, struct cv_buf *out)
 {
@@ -247,9 +246,10 @@ static bool same_name(const struct cv_type *a, const struct cv_type *b)
            a->length == b->length;
 }
 
-/* A named type may be defined once in a schema: is it by an earlier field of this struct? Only
+/* A named type may be defined once in a schema, and not every reader follows a name to its earlier
+ * definition, so a type that an earlier field of the struct has gets a name of its own. Only
  * partition structs hold such types. */
-static bool defined_before(const struct cv_type *type, size_t index)
+static bool name_used_before(const struct cv_type *type, size_t index)
 {
     for (size_t i = 0; i < index; i++)
         if (is_named(&type->fields[i].type) &&
@@ -283,7 +283,7 @@ static void write_field(const struct cv_type *type, size_t index, struct cv_buf 
     cv_buf_append_text(out, "{\"name\":");
     write_text(cv_buf_text(&name), out);
     cv_buf_append_text(out, field->required ? ",\"type\":" : ",\"type\":[\"null\",");
-    write_type(&field->type, field->id, defined_before(type, index), out);
+    write_type(&field->type, field->id, name_used_before(type, index), out);
     cv_buf_append_text(out, field->required ? "" : "],\"default\":null");
     cv_buf_printf(out, ",\"field-id\":%d", field->id);
     if (strcmp(cv_buf_text(&name), field->name) != 0) {
@@ -304,19 +304,18 @@ void cv_avro_record_write_json(const char *name, const struct cv_type *type, str
     cv_buf_append_text(out, "]}");
 }
 
-static void write_fixed(const struct cv_type *type, bool defined, struct cv_buf *out)
+static void write_fixed(const struct cv_type *type, int32_t field_id, bool used, struct cv_buf *out)
 {
-    char name[64] = "uuid_fixed";
-
+    cv_buf_append_text(out, "{\"type\":\"fixed\",\"name\":\"");
     if (type->kind == CV_TYPE_DECIMAL)
-        (void)snprintf(name, sizeof name, "decimal_%d_%d", type->precision, type->scale);
+        cv_buf_printf(out, "decimal_%d_%d", type->precision, type->scale);
     else if (type->kind == CV_TYPE_FIXED)
-        (void)snprintf(name, sizeof name, "fixed_%u", type->length);
-    if (defined) {
-        cv_buf_printf(out, "\"%s\"", name);
-        return;
-    }
-    cv_buf_printf(out, "{\"type\":\"fixed\",\"name\":\"%s\",\"size\":", name);
+        cv_buf_printf(out, "fixed_%u", type->length);
+    else
+        cv_buf_append_text(out, "uuid_fixed");
+    if (used)
+        cv_buf_printf(out, "_%d", field_id);
+    cv_buf_append_text(out, "\",\"size\":");
     if (type->kind == CV_TYPE_DECIMAL)
         cv_buf_printf(out, "%zu,\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d}",
                       cv_decimal_fixed_bytes(type->precision), type->precision, type->scale);
@@ -345,8 +344,7 @@ static void write_nested(const struct cv_type *type, int32_t field_id, struct cv
     }
 }
 
-static void write_type(const struct cv_type *type, int32_t field_id, bool defined,
-                       struct cv_buf *out)
+static void write_type(const struct cv_type *type, int32_t field_id, bool used, struct cv_buf *out)
 {
     static const char *const plain[] = {
         [CV_TYPE_BOOLEAN] = "\"boolean\"",
@@ -366,7 +364,7 @@ static void write_type(const struct cv_type *type, int32_t field_id, bool define
     };
 
     if (is_named(type))
-        write_fixed(type, defined, out);
+        write_fixed(type, field_id, used, out);
     else if (cv_type_is_nested(type))
         write_nested(type, field_id, out);
     else

@@ -8,8 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#define BLOCK_SIZE_V1 (INT64_C(64) << 20) /* block_size_in_bytes: required by v1, without meaning  \
-                                           */
+#define BLOCK_SIZE_V1                                                                              \
+    (INT64_C(64) << 20) /* block_size_in_bytes: required by v1, without meaning                    \
+                         */
 
 struct writer {
     const struct cv_manifest_writer_config *config;
@@ -53,7 +54,8 @@ static void put_raw(struct cv_buf *out, const void *bytes, size_t length)
     cv_buf_append(out, bytes, length); /* Avro's floats are little-endian, as the machine's */
 }
 
-/* A value that is not null, in the Avro form of its type. */
+/* A value that is not null, in the Avro form of its type. A fixed has no length before it, as Avro
+ * demands; iceberg-core 1.10 writes and expects one there, which no other reader takes. */
 static void put_value(struct cv_buf *out, const struct cv_type *type, const struct cv_value *value)
 {
     switch (type->kind) {
@@ -230,18 +232,20 @@ static void put_file_field(struct cv_buf *out, const struct writer *w,
     }
 }
 
+/* The id of the adding snapshot is written out although it may be inherited: it does not change
+ * when a commit is tried again, and PyIceberg 0.11 misreads entries without it. */
 static void put_entry(struct cv_buf *out, const struct writer *w,
                       const struct cv_manifest_entry *entry)
 {
     bool v1 = w->config->format_version == 1;
-    int64_t snapshot_id = entry->snapshot_id;
+    int64_t snapshot_id =
+        entry->snapshot_id == CV_SEQUENCE_INHERIT ? w->config->snapshot_id : entry->snapshot_id;
 
     cv_avro_put_long(out, entry->status);
     if (v1) {
-        cv_avro_put_long(out,
-                         snapshot_id == CV_SEQUENCE_INHERIT ? w->config->snapshot_id : snapshot_id);
+        cv_avro_put_long(out, snapshot_id);
     } else {
-        put_optional_long(out, snapshot_id != CV_SEQUENCE_INHERIT, snapshot_id);
+        put_optional_long(out, true, snapshot_id);
         put_optional_long(out, entry->sequence_number != CV_SEQUENCE_INHERIT,
                           entry->sequence_number);
         put_optional_long(out, entry->file_sequence_number != CV_SEQUENCE_INHERIT,

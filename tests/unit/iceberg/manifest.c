@@ -404,7 +404,7 @@ static void avro_names_are_escaped(void **state)
     }
 }
 
-static void partition_structs_name_their_types_once(void **state)
+static void partition_structs_name_each_type_anew(void **state)
 {
     struct fixture *f = *state;
     struct cv_buf out = CV_BUF_INIT(0);
@@ -430,8 +430,8 @@ static void partition_structs_name_their_types_once(void **state)
         "{\"name\":\"a_x2Eb\",\"type\":[\"null\",\"string\"],\"default\":null,\"field-id\":1005,"
         "\"iceberg-field-name\":\"a.b\"},"
         "{\"name\":\"flag\",\"type\":[\"null\",\"boolean\"],\"default\":null,\"field-id\":1006},"
-        "{\"name\":\"u2\",\"type\":[\"null\",\"uuid_fixed\"],\"default\":null,\"field-id\":1007}]"
-        "}");
+        "{\"name\":\"u2\",\"type\":[\"null\",{\"type\":\"fixed\",\"name\":\"uuid_fixed_1007\","
+        "\"size\":16,\"logicalType\":\"uuid\"}],\"default\":null,\"field-id\":1007}]}");
     cv_buf_release(&out);
 }
 
@@ -546,7 +546,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(v2_lists_survive, make, drop),
         cmocka_unit_test_setup_teardown(v1_lists_survive, make, drop),
         cmocka_unit_test(avro_names_are_escaped),
-        cmocka_unit_test_setup_teardown(partition_structs_name_their_types_once, make, drop),
+        cmocka_unit_test_setup_teardown(partition_structs_name_each_type_anew, make, drop),
         cmocka_unit_test_setup_teardown(old_partition_values_take_the_promoted_type, make, drop),
         cmocka_unit_test_setup_teardown(wrong_entries_are_refused, make, drop),
         cmocka_unit_test_setup_teardown(broken_bytes_give_errors, make, drop),
