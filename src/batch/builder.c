@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define FIRST_ROWS 1024
+#define FIRST_ROWS  1024
 #define FIRST_BYTES ((size_t)16 * 1024)
 
 static bool has_offsets(const struct cv_type *type)

@@ -6,7 +6,7 @@
  *   boolean                      bitmap
  *   int, date, float             4 bytes     long, time, timestamp(tz), double    8 bytes
  *   decimal                      two's complement of the unscaled value, native order:
- *                                precision <= 9: 4 bytes, <= 18: 8, else 16 (Arrow decimal32/64/128)
+ *                                precision <= 9: 4 bytes, <= 18: 8, else 16 (as in Arrow)
  *   uuid, fixed                  their bytes
  *   string, binary               offsets[length + 1] into data
  *   list, map                    offsets[length + 1] into children (Arrow's entries struct of a map

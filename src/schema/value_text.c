@@ -44,7 +44,7 @@ static void write_double(double value, bool is_float, struct cv_buf *out)
         if (is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
             break;
     }
-    exponent = atoi(strchr(text, 'e') + 1);
+    exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     *strchr(text, 'e') = '\0';
     if (value == 0 || (exponent >= -3 && exponent < 7)) {
         int fraction = (int)strlen(strchr(text, '.') + 1) - exponent;

@@ -8,77 +8,79 @@
 
 #define NINES_38 "99999999999999999999999999999999999999"
 
+static const struct {
+    const char *text;
+    uint8_t precision, scale;
+    const char *unscaled; /* NULL = refused */
+    bool exact;
+} decimal_rows[] = {
+    {"14.20", 9, 2, "1420", true},
+    {"-14.2", 9, 2, "-1420", true},
+    {"+5", 9, 2, "500", true},
+    {".5", 9, 2, "50", true},
+    {"5.", 9, 2, "500", true},
+    {"0", 38, 38, "0", true},
+    {"1.005", 9, 2, "101", false},
+    {"1.004", 9, 2, "100", false},
+    {"-1.005", 9, 2, "-101", false},
+    {"-1.0049999999999999999999999999999999999999999999", 9, 2, "-100", false},
+    {"1.0050000000000000000000000000000000000000000000", 9, 2, "101", false},
+    {"1.00000000000000000000000000000000000000000000000", 9, 2, "100", true},
+    {"0.00000000000000000000000000000000000000000000001", 38, 38, "0", false},
+    {"1e2", 9, 2, "10000", true},
+    {"1E-2", 9, 2, "1", true},
+    {"1e-3", 9, 2, "0", false},
+    {"5e-3", 9, 2, "1", false},
+    {"1e-999999999999", 9, 2, "0", false},
+    {"0e999999999999", 9, 2, "0", true},
+    {"12345678901234567890.12", 38, 2, "1234567890123456789012", true},
+    {"9999999.99", 9, 2, "999999999", true},
+    {"9999999.994", 9, 2, "999999999", false},
+    {"9999999.995", 9, 2, NULL, false},
+    {"10000000", 9, 2, NULL, true},
+    {NINES_38, 38, 0, NINES_38, true},
+    {"-" NINES_38, 38, 0, "-" NINES_38, true},
+    {NINES_38 ".4", 38, 0, NINES_38, false},
+    {NINES_38 ".5", 38, 0, NULL, false},
+    {"12345678901234567890123456789012345678.5", 38, 0, "12345678901234567890123456789012345679",
+     false},
+    {"1" NINES_38, 38, 0, NULL, true},
+    {"000000000000000000000000000000000000000000000001", 9, 2, "100", true},
+    {"1e38", 38, 0, NULL, true},
+    {"1e37", 38, 0, "10000000000000000000000000000000000000", true},
+    {"", 9, 2, NULL, true},
+    {"-", 9, 2, NULL, true},
+    {".", 9, 2, NULL, true},
+    {"1.2.3", 9, 2, NULL, true},
+    {"1e", 9, 2, NULL, true},
+    {"1e+", 9, 2, NULL, true},
+    {"1 ", 9, 2, NULL, true},
+    {"0x1", 9, 2, NULL, true},
+    {"NaN", 9, 2, NULL, true},
+};
+
 static void decimals_round_half_up_and_keep_every_digit(void **state)
 {
-    static const struct {
-        const char *text;
-        uint8_t precision, scale;
-        const char *unscaled; /* NULL = refused */
-        bool exact;
-    } rows[] = {
-        {"14.20", 9, 2, "1420", true},
-        {"-14.2", 9, 2, "-1420", true},
-        {"+5", 9, 2, "500", true},
-        {".5", 9, 2, "50", true},
-        {"5.", 9, 2, "500", true},
-        {"0", 38, 38, "0", true},
-        {"1.005", 9, 2, "101", false},
-        {"1.004", 9, 2, "100", false},
-        {"-1.005", 9, 2, "-101", false},
-        {"-1.0049999999999999999999999999999999999999999999", 9, 2, "-100", false},
-        {"1.0050000000000000000000000000000000000000000000", 9, 2, "101", false},
-        {"1.00000000000000000000000000000000000000000000000", 9, 2, "100", true},
-        {"0.00000000000000000000000000000000000000000000001", 38, 38, "0", false},
-        {"1e2", 9, 2, "10000", true},
-        {"1E-2", 9, 2, "1", true},
-        {"1e-3", 9, 2, "0", false},
-        {"5e-3", 9, 2, "1", false},
-        {"1e-999999999999", 9, 2, "0", false},
-        {"0e999999999999", 9, 2, "0", true},
-        {"12345678901234567890.12", 38, 2, "1234567890123456789012", true},
-        {"9999999.99", 9, 2, "999999999", true},
-        {"9999999.994", 9, 2, "999999999", false},
-        {"9999999.995", 9, 2, NULL, false},
-        {"10000000", 9, 2, NULL, true},
-        {NINES_38, 38, 0, NINES_38, true},
-        {"-" NINES_38, 38, 0, "-" NINES_38, true},
-        {NINES_38 ".4", 38, 0, NINES_38, false},
-        {NINES_38 ".5", 38, 0, NULL, false},
-        {"12345678901234567890123456789012345678.5", 38, 0,
-         "12345678901234567890123456789012345679", false},
-        {"1" NINES_38, 38, 0, NULL, true},
-        {"000000000000000000000000000000000000000000000001", 9, 2, "100", true},
-        {"1e38", 38, 0, NULL, true},
-        {"1e37", 38, 0, "10000000000000000000000000000000000000", true},
-        {"", 9, 2, NULL, true},
-        {"-", 9, 2, NULL, true},
-        {".", 9, 2, NULL, true},
-        {"1.2.3", 9, 2, NULL, true},
-        {"1e", 9, 2, NULL, true},
-        {"1e+", 9, 2, NULL, true},
-        {"1 ", 9, 2, NULL, true},
-        {"0x1", 9, 2, NULL, true},
-        {"NaN", 9, 2, NULL, true},
-    };
     static const struct cv_type whole = {.kind = CV_TYPE_DECIMAL, .precision = 38};
 
-    for (size_t i = 0; i < CV_ARRAY_LENGTH(rows); i++) {
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(decimal_rows); i++) {
         CV_CLEANUP(cv_buf_release) struct cv_buf out = CV_BUF_INIT(0);
         struct cv_value value = {.kind = CV_TYPE_DECIMAL};
-        struct cv_str text = cv_str_from(rows[i].text);
+        struct cv_str text = cv_str_from(decimal_rows[i].text);
         cv_wide_int unscaled = 0;
-        bool taken = cv_parse_decimal(text, rows[i].precision, rows[i].scale, &value.decimal);
+        bool taken = cv_parse_decimal(text, decimal_rows[i].precision, decimal_rows[i].scale,
+                                      &value.decimal);
 
-        if (taken != (rows[i].unscaled != NULL))
-            fail_msg("%s: taken %d", rows[i].text, taken);
-        if (cv_parse_decimal_exact(text, rows[i].precision, rows[i].scale, &unscaled) !=
-            (taken && rows[i].exact))
-            fail_msg("%s: exact", rows[i].text);
+        if (taken != (decimal_rows[i].unscaled != NULL))
+            fail_msg("%s: taken %d", decimal_rows[i].text, taken);
+        if (cv_parse_decimal_exact(text, decimal_rows[i].precision, decimal_rows[i].scale,
+                                   &unscaled) != (taken && decimal_rows[i].exact))
+            fail_msg("%s: exact", decimal_rows[i].text);
         if (!taken)
             continue;
         cv_value_write_text(&value, &whole, &out);
-        assert_string_equal(cv_buf_text(&out), rows[i].unscaled);
-        assert_true(!rows[i].exact || unscaled == value.decimal);
+        assert_string_equal(cv_buf_text(&out), decimal_rows[i].unscaled);
+        assert_true(!decimal_rows[i].exact || unscaled == value.decimal);
     }
 }
 
