@@ -7,7 +7,8 @@
 
 #include "decode/decoder_int.h"
 
-/* Fills decoder->feeds and the lists of columns from the select. What does not fit is added to `problems`. */
+/* Fills decoder->feeds and the lists of columns from the select. What does not fit is added to
+ * `problems`. */
 void cv_assign_columns(struct cv_decoder *decoder, struct cv_buf *problems);
 
 /* Adds one problem to the list that ends as one message. */

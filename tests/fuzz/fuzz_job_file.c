@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Job files of any bytes: YAML, environment, sections; never a crash, every error with a message. */
+ * Job files of any bytes: YAML, environment, sections; never a crash, every error with a message.
+ */
 #include "fuzz.h"
 
 #include "config/job_file.h"
