@@ -36,8 +36,8 @@ static void fixture_release(struct fixture *f)
     cv_store_freep(&f->store);
 }
 
-static void set_up(struct fixture *f, const char *folder, const char *partitioned_by,
-                   const char *key, const char *value)
+static void set_up_table(struct fixture *f, const char *folder, const char *ddl,
+                         const char *partitioned_by, const char *key, const char *value)
 {
     struct cv_properties properties = {0};
     struct cv_error err = CV_ERROR_INIT;
@@ -46,7 +46,7 @@ static void set_up(struct fixture *f, const char *folder, const char *partitione
 
     *f = (struct fixture){0};
     f->folder = cv_arena_strdup(&f->arena, folder);
-    CV_ASSERT_OK(cv_schema_read_ddl(columns, &f->arena, &schema, &err), &err);
+    CV_ASSERT_OK(cv_schema_read_ddl(ddl, &f->arena, &schema, &err), &err);
     CV_ASSERT_OK(cv_partition_spec_read_ddl(partitioned_by, &schema, &f->arena, &spec, &err), &err);
     if (key)
         cv_properties_set(&properties, key, value);
@@ -57,6 +57,12 @@ static void set_up(struct fixture *f, const char *folder, const char *partitione
                  &err);
     CV_ASSERT_OK(cv_store_open(f->metadata->location, NULL, &f->store, &err), &err);
     cv_properties_release(&properties);
+}
+
+static void set_up(struct fixture *f, const char *folder, const char *partitioned_by,
+                   const char *key, const char *value)
+{
+    set_up_table(f, folder, columns, partitioned_by, key, value);
 }
 
 static struct cv_data_writer_config config_of(const struct fixture *f, bool fanout)
@@ -328,6 +334,49 @@ static void many_partitions_stay_within_the_budget(void **state)
     }
 }
 
+/* Case 31 of the public reports: values that are hard on paths. */
+static void odd_partition_values_have_folders_of_their_own(void **state)
+{
+    static const char *const rows[][2] = {
+        {"a/b", "a%2Fb"},   {"a b", "a+b"},   {"a+b", "a%2Bb"},
+        {"100%", "100%25"}, {"é", "%C3%A9"},  {"#x?y=1", "%23x%3Fy%3D1"},
+        {"..", ".."},       {"", ""},         {NULL, "null"},
+        {"null", "null"},   {"~x*", "%7Ex*"},
+    };
+    const size_t count = CV_ARRAY_LENGTH(rows);
+    CV_CLEANUP(cv_batch_builder_release) struct cv_batch_builder builder;
+    CV_CLEANUP(fixture_release) struct fixture f;
+    struct cv_data_writer_config config;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_data_writer *writer;
+    struct cv_batch batch;
+    char long_text[3000];
+
+    memset(long_text, 'x', sizeof long_text);
+    set_up_table(&f, cv_test_folder(), "`\"esc\"#1` string", "`\"esc\"#1`", NULL, NULL);
+    config = config_of(&f, true);
+    writer = open_writer(&config);
+    cv_batch_builder_init(&builder, cv_table_metadata_schema(f.metadata));
+    for (size_t i = 0; i < count; i++)
+        if (rows[i][0])
+            cv_builder_bytes(&builder.columns[0], rows[i][0], strlen(rows[i][0]));
+        else
+            cv_builder_null(&builder.columns[0]);
+    cv_builder_bytes(&builder.columns[0], long_text, sizeof long_text);
+    cv_batch_builder_view(&builder, &batch);
+    CV_ASSERT_OK(cv_data_writer_append(writer, &batch, &err), &err);
+    finish(&f, writer);
+    assert_int_equal(f.file_count, count + 1);
+    assert_int_equal(count_stored(&f), count + 1);
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(strstr(
+            f.files[i].path, cv_arena_printf(&f.arena, "/data/%%22esc%%22%%231=%s/", rows[i][1])));
+        assert_int_equal(f.files[i].partition->is_null, rows[i][0] == NULL);
+        assert_true(!rows[i][0] || cv_str_is(f.files[i].partition->bytes, rows[i][0]));
+    }
+    assert_int_equal(f.files[count].partition->bytes.length, sizeof long_text);
+}
+
 static void a_small_budget_closes_row_groups_early(void **state)
 {
     CV_CLEANUP(fixture_release) struct fixture f;
@@ -522,6 +571,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(both_ways_give_one_file_for_each_partition),
         cmocka_unit_test(files_roll_at_the_target_size),
         cmocka_unit_test(many_partitions_stay_within_the_budget),
+        cmocka_unit_test(odd_partition_values_have_folders_of_their_own),
         cmocka_unit_test(a_small_budget_closes_row_groups_early),
         cmocka_unit_test(nothing_is_left_after_abort),
 #ifdef CV_FAULTS
