@@ -244,13 +244,15 @@ static enum cv_code fill_conf(struct cv_source *source, rd_kafka_conf_t *conf, s
     return CV_OK;
 }
 
-static enum cv_code new_client(struct cv_source *source, rd_kafka_t **ret_client,
-                               struct cv_error *err)
+enum cv_code cv_source_new_client(struct cv_source *source, const char *group,
+                                  rd_kafka_t **ret_client, struct cv_error *err)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     enum cv_code code = fill_conf(source, conf, err);
     char reason[512] = "";
 
+    if (code == CV_OK && group)
+        code = set(conf, "group.id", group, err);
     if (code != CV_OK) {
         rd_kafka_conf_destroy(conf);
         return code;
@@ -265,8 +267,8 @@ static enum cv_code new_client(struct cv_source *source, rd_kafka_t **ret_client
 
 enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err)
 {
-    CV_DO(new_client(source, &source->planner, err));
-    CV_DO(new_client(source, &source->client, err));
+    CV_DO(cv_source_new_client(source, NULL, &source->planner, err));
+    CV_DO(cv_source_new_client(source, NULL, &source->client, err));
     source->queue = rd_kafka_queue_new(source->client);
     return CV_OK;
 }

@@ -7,9 +7,8 @@
 
 #include <stdlib.h>
 
-#define LAG_REQUEST_MS 5000
-#define LAG_RETRY_US   (10 * CV_US_PER_SECOND) /* a coordinator that is starting */
-#define LAG_FINISH_US  (3 * CV_US_PER_SECOND)  /* at the end of the run */
+#define LAG_RETRY_US  (10 * CV_US_PER_SECOND) /* a coordinator that is starting */
+#define LAG_FINISH_US (3 * CV_US_PER_SECOND)  /* at the end of the run */
 
 static rd_kafka_topic_partition_list_t *make_list(const struct cv_offsets *offsets,
                                                   const char *metadata)
@@ -30,20 +29,15 @@ static rd_kafka_topic_partition_list_t *make_list(const struct cv_offsets *offse
     return list;
 }
 
+/* OffsetCommit by a client that is no member. The admin request for the same purpose ends the
+ * process on an assertion of librdkafka 2.0.2 when a broker restarts while it is under way. */
 static void send_commit(struct cv_source *source)
 {
     struct cv_lag *lag = &source->lag;
-    rd_kafka_AlterConsumerGroupOffsets_t *request =
-        rd_kafka_AlterConsumerGroupOffsets_new(lag->group, lag->sent);
-    rd_kafka_AdminOptions_t *options =
-        rd_kafka_AdminOptions_new(source->planner, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS);
-    char reason[256];
 
-    (void)rd_kafka_AdminOptions_set_request_timeout(options, LAG_REQUEST_MS, reason, sizeof reason);
-    lag->answers = rd_kafka_queue_new(source->planner);
-    rd_kafka_AlterConsumerGroupOffsets(source->planner, &request, 1, options, lag->answers);
-    rd_kafka_AdminOptions_destroy(options);
-    rd_kafka_AlterConsumerGroupOffsets_destroy(request);
+    if (rd_kafka_commit_queue(lag->client, lag->sent, lag->answers, NULL, NULL) ==
+        RD_KAFKA_RESP_ERR_NO_ERROR)
+        lag->under_way = true;
 }
 
 static void drop_sent(struct cv_lag *lag)
@@ -57,35 +51,34 @@ static void send_next(struct cv_source *source)
 {
     struct cv_lag *lag = &source->lag;
 
-    if (lag->answers || !lag->waiting)
+    if (lag->under_way || !lag->waiting)
         return;
     lag->sent = cv_steal(lag->waiting);
     lag->deadline_us = cv_monotonic_us() + LAG_RETRY_US;
     send_commit(source);
 }
 
-/* The first error of the answer: of the request, the group or a partition. */
+/* The first error of the answer: of the request or of a partition. */
 static rd_kafka_resp_err_t answer_error(rd_kafka_event_t *event)
 {
-    size_t count = 0;
-    const rd_kafka_group_result_t **groups;
+    const rd_kafka_topic_partition_list_t *list = rd_kafka_event_topic_partition_list(event);
 
     if (rd_kafka_event_error(event))
         return rd_kafka_event_error(event);
-    groups = rd_kafka_AlterConsumerGroupOffsets_result_groups(
-        rd_kafka_event_AlterConsumerGroupOffsets_result(event), &count);
-    for (size_t i = 0; i < count; i++) {
-        const rd_kafka_error_t *error = rd_kafka_group_result_error(groups[i]);
-        const rd_kafka_topic_partition_list_t *list = rd_kafka_group_result_partitions(groups[i]);
-
-        if (error)
-            return rd_kafka_error_code(error);
-        for (int j = 0; list && j < list->cnt; j++) {
-            if (list->elems[j].err)
-                return list->elems[j].err;
-        }
+    for (int i = 0; list && i < list->cnt; i++) {
+        if (list->elems[i].err)
+            return list->elems[i].err;
     }
     return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* Nothing is consumed, but the group's errors come this way. */
+static void discard_events(struct cv_lag *lag)
+{
+    rd_kafka_message_t *message;
+
+    while ((message = rd_kafka_consumer_poll(lag->client, 0)))
+        rd_kafka_message_destroy(message);
 }
 
 static void read_answer(struct cv_source *source, int timeout_ms)
@@ -94,14 +87,15 @@ static void read_answer(struct cv_source *source, int timeout_ms)
     rd_kafka_resp_err_t error;
     rd_kafka_event_t *event;
 
-    if (!lag->answers)
+    if (!lag->under_way)
         return;
+    discard_events(lag);
     event = rd_kafka_queue_poll(lag->answers, timeout_ms);
     if (!event)
         return;
     error = answer_error(event);
     rd_kafka_event_destroy(event);
-    rd_kafka_queue_destroy(cv_steal(lag->answers));
+    lag->under_way = false;
     if (cv_kafka_is_transient(error) && !lag->waiting && cv_monotonic_us() < lag->deadline_us) {
         send_commit(source);
         return;
@@ -123,18 +117,32 @@ void cv_source_finish_lag(struct cv_source *source)
     struct cv_lag *lag = &source->lag;
     int64_t deadline = cv_monotonic_us() + LAG_FINISH_US;
 
-    while ((lag->answers || lag->waiting) && cv_monotonic_us() < deadline) {
+    while ((lag->under_way || lag->waiting) && cv_monotonic_us() < deadline) {
         send_next(source);
         read_answer(source, 50);
     }
-    if (lag->answers || lag->waiting)
+    if (lag->under_way || lag->waiting)
         cv_source_warn(source, "the offsets for monitoring were not committed: no answer in time");
-    if (lag->answers)
-        rd_kafka_queue_destroy(cv_steal(lag->answers));
     drop_sent(lag);
     if (lag->waiting)
         rd_kafka_topic_partition_list_destroy(cv_steal(lag->waiting));
+    if (lag->answers)
+        rd_kafka_queue_destroy(cv_steal(lag->answers));
+    if (lag->client)
+        rd_kafka_destroy_flags(cv_steal(lag->client), RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     free(cv_steal(lag->group));
+}
+
+/* A client of its own, since the group is a setting of the client. */
+static enum cv_code open_lag(struct cv_source *source, const char *group, struct cv_error *err)
+{
+    struct cv_lag *lag = &source->lag;
+
+    CV_DO(cv_source_new_client(source, group, &lag->client, err));
+    (void)rd_kafka_poll_set_consumer(lag->client);
+    lag->answers = rd_kafka_queue_new(lag->client);
+    lag->group = cv_strdup(group);
+    return CV_OK;
 }
 
 enum cv_code cv_source_publish_lag(struct cv_source *source, const char *group,
@@ -145,8 +153,8 @@ enum cv_code cv_source_publish_lag(struct cv_source *source, const char *group,
 
     if (!group[0])
         return cv_fail(err, CV_CONFIG, "the group for monitoring has no name");
-    if (!lag->group)
-        lag->group = cv_strdup(group);
+    if (!lag->client)
+        CV_DO(open_lag(source, group, err));
     if (offsets->count > 0) {
         if (lag->waiting)
             rd_kafka_topic_partition_list_destroy(lag->waiting);

@@ -77,9 +77,11 @@ struct cv_fetch {
 /* Commits to the group for monitoring. */
 struct cv_lag {
     char *group;
+    rd_kafka_t *client; /* made at the first commit */
+    rd_kafka_queue_t *answers;
     rd_kafka_topic_partition_list_t *sent;    /* under way */
     rd_kafka_topic_partition_list_t *waiting; /* newer ones, sent after the answer */
-    rd_kafka_queue_t *answers;                /* NULL = nothing under way */
+    bool under_way;
     int64_t deadline_us;
 };
 
@@ -116,6 +118,9 @@ struct cv_source {
 
 /* client.c */
 enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err);
+/* `group` may be NULL. */
+enum cv_code cv_source_new_client(struct cv_source *source, const char *group,
+                                  rd_kafka_t **ret_client, struct cv_error *err);
 void cv_source_disconnect(struct cv_source *source);
 /* Serves the client's own events; last_error may change. */
 void cv_source_poll(struct cv_source *source);
