@@ -157,10 +157,11 @@ class Process:
 
 class Broker(Process):
     """One KRaft broker. It always listens in plain text; `tls` adds a TLS listener, `sasl` one with PLAIN and
-    SCRAM-SHA-256 for the user alice. Ports stay the same over a restart."""
+    SCRAM-SHA-256 for the user alice. Ports stay the same over a restart. `piece` names the fetched version."""
 
-    def __init__(self, folder, tls=False, sasl=False, auto_create=False, heap="400m", settings=None):
+    def __init__(self, folder, tls=False, sasl=False, auto_create=False, heap="400m", settings=None, piece="kafka"):
         super().__init__(folder, "broker")
+        self.piece = piece
         self.heap = heap
         self.port = free_port()
         self.controller_port = free_port()
@@ -220,7 +221,7 @@ class Broker(Process):
         return settings
 
     def _java(self, *words):
-        lib = CACHE / "kafka" / "lib"
+        lib = CACHE / self.piece / "lib"
         return ["java", f"-Xmx{self.heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{lib}/*", *words]  # fmt: skip
 

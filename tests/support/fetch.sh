@@ -5,7 +5,7 @@
 # independent readers, a Kafka broker, a schema registry, Spark with Iceberg. Everything goes to .cache/ at the
 # project root. A piece that is already there is left alone, so a second run fetches nothing; a piece that can't be
 # had is named and left out, and the tests that need it say SKIP. Pieces can be named as arguments:
-#   fetch.sh [python] [duckdb] [kafka] [registry] [spark]
+#   fetch.sh [python] [duckdb] [kafka] [kafka-old] [registry] [spark]
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -75,6 +75,10 @@ fetch_kafka() {
     copy_jars "$1" "$cache/kafka/lib" && [ -n "$(ls "$cache"/kafka/lib/kafka_2.13-*.jar)" ]
 }
 
+fetch_kafka_old() {
+    copy_jars "$1" "$cache/kafka-old/lib" && [ -n "$(ls "$cache"/kafka-old/lib/kafka_2.13-*.jar)" ]
+}
+
 fetch_spark() {
     pip_install "$root/tests/requirements-spark.txt" &&
         copy_jars "$support/pom-spark.xml" "$cache/spark/jars" &&
@@ -88,11 +92,12 @@ fetch_registry() {
 }
 
 missing=0
-for name in ${*:-python kafka registry duckdb spark}; do
+for name in ${*:-python kafka kafka-old registry duckdb spark}; do
     case $name in
     python) piece python "$root/tests/requirements.txt" fetch_python ;;
     duckdb) piece duckdb "$root/tests/requirements-duckdb.txt" pip_install ;;
     kafka) piece kafka "$support/pom-kafka.xml" fetch_kafka ;;
+    kafka-old) piece kafka-old "$support/pom-kafka-old.xml" fetch_kafka_old ;;
     registry) piece registry "$support/pom-registry.xml" fetch_registry ;;
     spark) piece spark "$support/pom-spark.xml" fetch_spark ;;
     *)

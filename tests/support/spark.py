@@ -24,6 +24,7 @@ class Spark(Process):
         self.memory = memory
         self.master = master
         self.connection = None
+        self.requests = 0
 
     def start(self, seconds=120):
         # A short path of its own: the names of Unix sockets are limited to 107 bytes.
@@ -43,16 +44,21 @@ class Spark(Process):
         return self
 
     def _receive(self, seconds):
-        if not self.connection.poll(seconds):
-            raise TimeoutError(f"spark: no answer within {seconds} s, see {self.log}")
-        ok, value = self.connection.recv()
+        """The answer to the newest request; answers to earlier ones, which a test gave up, are dropped."""
+        while True:
+            if not self.connection.poll(seconds):
+                raise TimeoutError(f"spark: no answer within {seconds} s, see {self.log}")
+            number, ok, value = self.connection.recv()
+            if number == self.requests:
+                break
         if not ok:
             raise SparkError(value)
         return value
 
     def run(self, code, seconds=300, **variables):
         self.check_alive()
-        self.connection.send((code, variables))
+        self.requests += 1
+        self.connection.send((self.requests, code, variables))
         return self._receive(seconds)
 
     def add_catalog(self, lake):
@@ -117,19 +123,19 @@ def _session(memory, master):
 def _serve(address, memory, master):
     connection = multiprocessing.connection.Client(address, "AF_UNIX")
     scope = {"spark": _session(memory, master)}
-    connection.send((True, None))
+    connection.send((0, True, None))
     while True:
         try:
-            code, variables = connection.recv()
+            number, code, variables = connection.recv()
         except EOFError:
             break
         try:
             scope.update(variables)
             scope["result"] = None
             exec(code, scope)
-            connection.send((True, scope["result"]))
+            connection.send((number, True, scope["result"]))
         except Exception as e:  # noqa: BLE001 (every failure of the test's code goes back to the test)
-            connection.send((False, f"{e}\n{traceback.format_exc()}"))
+            connection.send((number, False, f"{e}\n{traceback.format_exc()}"))
     scope["spark"].stop()
 
 
