@@ -5,6 +5,7 @@
 #include "catalog/sql/database.h"
 
 #include "base/file.h"
+#include "base/time.h"
 
 #include <stdio.h>
 
@@ -86,20 +87,26 @@ static enum cv_code run_text(struct cv_sql_database *database, const char *sql, 
     return result == SQLITE_OK ? CV_OK : cv_sql_fail(database, result, action, err);
 }
 
-/* Whether the tables are there, and which schema version. */
-static enum cv_code look_at_schema(struct cv_sql_database *database, bool *ret_present,
+struct schema_state {
+    bool present; /* the tables are there */
+    bool empty;   /* nothing is: a file just made, perhaps by another process */
+};
+
+static enum cv_code look_at_schema(struct cv_sql_database *database, struct schema_state *ret_state,
                                    struct cv_error *err)
 {
     sqlite3_stmt *statement = NULL;
     int result = sqlite3_prepare_v2(database->connection,
-                                    "SELECT count(*), total(lower(name) = 'iceberg_type')"
+                                    "SELECT count(*), total(lower(name) = 'iceberg_type'),"
+                                    " (SELECT count(*) FROM sqlite_master)"
                                     " FROM pragma_table_info('iceberg_tables')",
                                     -1, &statement, NULL);
 
     if (result == SQLITE_OK)
         result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
-        *ret_present = sqlite3_column_int(statement, 0) > 0;
+        ret_state->present = sqlite3_column_int(statement, 0) > 0;
+        ret_state->empty = sqlite3_column_int(statement, 2) == 0;
         database->has_types = sqlite3_column_int(statement, 1) > 0;
     }
     (void)sqlite3_finalize(statement);
@@ -116,22 +123,36 @@ static enum cv_code sync_parent(const char *path, struct cv_error *err)
     return cv_directory_sync(parent[0] ? parent : "/", err);
 }
 
-/* A file that others made keeps its journal mode; only a new one is put into WAL. */
-static enum cv_code make_tables(struct cv_sql_database *database, bool new_file,
-                                struct cv_error *err)
+/* The change of the journal mode does not wait for locks by itself. */
+static enum cv_code start_log(struct cv_sql_database *database, struct cv_error *err)
 {
-    bool present;
+    int64_t deadline = cv_monotonic_us() + CV_SQLITE_BUSY_MS * CV_US_PER_MS;
+    int result;
 
-    if (new_file)
-        CV_DO(run_text(database, "PRAGMA journal_mode = WAL", "start the log", err));
+    while ((result = sqlite3_exec(database->connection, "PRAGMA journal_mode = WAL", NULL, NULL,
+                                  NULL)) != SQLITE_OK) {
+        if ((result & 0xff) != SQLITE_BUSY || cv_monotonic_us() > deadline)
+            return cv_sql_fail(database, result, "start the log", err);
+        cv_sleep_ms(5);
+    }
+    return CV_OK;
+}
+
+/* A file that others made keeps its journal mode; only a new one is put into WAL. */
+static enum cv_code make_tables(struct cv_sql_database *database, bool empty, struct cv_error *err)
+{
+    struct schema_state state;
+
+    if (empty)
+        CV_DO(start_log(database, err));
     CV_DO(cv_sql_begin(database, err));
     if (run_text(database, tables_ddl, "make the tables", err) != CV_OK) {
         cv_sql_rollback(database);
         return CV_CATALOG;
     }
     CV_DO(cv_sql_commit(database, err));
-    CV_DO(look_at_schema(database, &present, err));
-    return new_file ? sync_parent(database->path, err) : CV_OK;
+    CV_DO(look_at_schema(database, &state, err));
+    return empty ? sync_parent(database->path, err) : CV_OK;
 }
 
 static enum cv_code connect_file(struct cv_sql_database *database, bool create,
@@ -149,18 +170,17 @@ static enum cv_code connect_file(struct cv_sql_database *database, bool create,
 
 static enum cv_code open_file(struct cv_sql_database *database, bool create, struct cv_error *err)
 {
-    bool new_file = !cv_file_exists(database->path);
-    bool present = false;
+    struct schema_state state;
 
-    if (new_file && !create)
+    if (!create && !cv_file_exists(database->path))
         return cv_fail(err, CV_NOT_FOUND, "catalog file %s does not exist yet", database->path);
     CV_DO(connect_file(database, create, err));
-    CV_DO(look_at_schema(database, &present, err));
-    if (present)
+    CV_DO(look_at_schema(database, &state, err));
+    if (state.present)
         return CV_OK;
     if (!create)
         return cv_fail(err, CV_NOT_FOUND, "catalog file %s holds no tables yet", database->path);
-    return make_tables(database, new_file, err);
+    return make_tables(database, state.empty, err);
 }
 
 enum cv_code cv_sql_database_open(struct cv_sql_database *database, bool create,

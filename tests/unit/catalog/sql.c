@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
 
 static struct cv_error err;
 
@@ -287,6 +288,33 @@ static void a_lock_of_another_process_is_waited_for(void **state)
     (void)sqlite3_close(holder.db);
 }
 
+/* Everybody finds no file and starts to make it. */
+static void processes_make_the_file_together(void **state)
+{
+    struct fixture *f = *state;
+    char **names;
+    size_t count;
+    int status;
+
+    for (int i = 0; i < 6; i++)
+        if (fork() == 0) {
+            const char *now;
+
+            f->name.table = cv_arena_printf(&f->arena, "t%d", i);
+            _exit(f->catalog->ops->create(f->catalog, &f->name, "file:///w/a", &f->arena, &now,
+                                          &err) == CV_OK
+                      ? 0
+                      : fprintf(stderr, "%s\n", err.message));
+        }
+    for (int i = 0; i < 6; i++) {
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    CV_ASSERT_OK(f->catalog->ops->list(f->catalog, &f->arena, &names, &count, &err), &err);
+    assert_int_equal(count, 6);
+    assert_string_equal(sql(f->file, "PRAGMA journal_mode"), "wal;");
+}
+
 static void foreign_files_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -338,6 +366,7 @@ int main(void)
         TEST(rows_belong_to_a_catalog_name),
         TEST(lists_in_order),
         TEST(a_lock_of_another_process_is_waited_for),
+        TEST(processes_make_the_file_together),
         TEST(foreign_files_are_refused),
         TEST(locations_of_new_tables_and_metadata),
     };
