@@ -116,8 +116,6 @@ static void check_known(struct cv_decoder *d, struct cv_avro_format *f,
         cv_problem(problems, "%s: %s", origin, compile_reason);
     else if (cycle)
         cv_problem(problems, "%s: the schema is recursive (%s) and a column is not", origin, cycle);
-    if (cycle)
-        return;
     cv_avro_unknown_fields(d, root, refuse_field, &known);
     for (size_t i = 0; i < d->column_count; i++) {
         const struct cv_feed *feed = &d->feeds[i];
