@@ -72,6 +72,37 @@ static void primitives(void **state)
               "g: \"\xc3\xa9\", h: 010203}");
 }
 
+/* Texts of every length around the sizes that are copied as one block. */
+static void texts_of_all_lengths(void **state)
+{
+    char text[81];
+    struct plan_test t;
+
+    CV_ASSERT_OK(plan_test_compile(&t,
+                                   "{'type':'record','name':'R','fields':["
+                                   "{'name':'a','type':'string'},{'name':'b','type':'bytes'}]}",
+                                   NULL, "a string, b binary", NULL, true),
+                 &t.err);
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        text[i] = (char)('!' + i);
+    for (size_t length = 0; length < sizeof text; length++) {
+        CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(0);
+
+        cv_avro_put_bytes(&bytes, text, length);
+        cv_avro_put_bytes(&bytes, text, sizeof text - 1);
+        assert_true(plan_test_run(&t, bytes.data, bytes.length));
+    }
+    for (size_t length = 0; length < sizeof text; length++) {
+        const struct cv_builder *column = &t.builder.columns[0];
+
+        assert_int_equal(column->offsets[length + 1] - column->offsets[length], length);
+        assert_memory_equal(column->data + column->offsets[length], text, length);
+    }
+    assert_int_equal(t.builder.columns[1].data_length, 81 * 80);
+    assert_memory_equal(t.builder.columns[1].data + 80 * 80, text, 80);
+    plan_test_release(&t);
+}
+
 static void widens(void **state)
 {
     check_one("{'type':'record','name':'R','fields':[{'name':'a','type':'int'},"
@@ -175,6 +206,7 @@ static void decimals(void **state)
     check_bad(&t, "00", "d", "0 bytes are no decimal");
     check_bad(&t, "12 7f7f7f7f7f7f7f7f7f", "d", "too many digits");
     check_bad(&t, "0a 02540be400", "d", "too many digits"); /* 10^10 */
+    check_bad(&t, "0a fdabf41c00", "d", "too many digits"); /* -10^10 */
     check_bad(&t, "10 8000000000000000", "d", "too many digits");
     check_bad(&t, "24 7f00000000000000000000000000000000", "d", "malformed");
     plan_test_release(&t);
@@ -197,6 +229,13 @@ static void wide_decimals(void **state)
               "{d: -99999999999999999999999999999999999999}");
     check_bad(&t, "4b3b4ca85a86c47a098a224000000000", "d", "too many digits");
     plan_test_release(&t);
+    /* more bytes than 16, of which the first only repeat the sign */
+    check_one(RECORD("R", FIELD("d", DECIMAL("38", "0"))), "d decimal(38,0)",
+              "26 0000004b3b4ca85a86c47a098a223fffffffff",
+              "{d: 99999999999999999999999999999999999999}");
+    check_one(RECORD("R", FIELD("d", DECIMAL("38", "0"))), "d decimal(38,0)",
+              "22 ffb4c4b357a5793b85f675ddc000000001",
+              "{d: -99999999999999999999999999999999999999}");
 }
 
 /* case 15 */
@@ -456,17 +495,29 @@ static void the_datum_as_a_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decodes_an_order),   cmocka_unit_test(nullable_at_the_top),
-        cmocka_unit_test(primitives),         cmocka_unit_test(widens),
-        cmocka_unit_test(bad_primitives),     cmocka_unit_test(logical_types),
-        cmocka_unit_test(bad_logical_values), cmocka_unit_test(decimals),
-        cmocka_unit_test(wide_decimals),      cmocka_unit_test(blocks_of_arrays_and_maps),
-        cmocka_unit_test(arrays_of_nothing),  cmocka_unit_test(nested_containers),
-        cmocka_unit_test(map_as_array),       cmocka_unit_test(unions),
-        cmocka_unit_test(refusals),           cmocka_unit_test(nulls_into_required),
-        cmocka_unit_test(paths_into_records), cmocka_unit_test(names_in_any_case),
-        cmocka_unit_test(enums_and_aliases),  cmocka_unit_test(recursion),
-        cmocka_unit_test(skips_everything),   cmocka_unit_test(the_datum_as_a_whole),
+        cmocka_unit_test(decodes_an_order),
+        cmocka_unit_test(nullable_at_the_top),
+        cmocka_unit_test(primitives),
+        cmocka_unit_test(texts_of_all_lengths),
+        cmocka_unit_test(widens),
+        cmocka_unit_test(bad_primitives),
+        cmocka_unit_test(logical_types),
+        cmocka_unit_test(bad_logical_values),
+        cmocka_unit_test(decimals),
+        cmocka_unit_test(wide_decimals),
+        cmocka_unit_test(blocks_of_arrays_and_maps),
+        cmocka_unit_test(arrays_of_nothing),
+        cmocka_unit_test(nested_containers),
+        cmocka_unit_test(map_as_array),
+        cmocka_unit_test(unions),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(nulls_into_required),
+        cmocka_unit_test(paths_into_records),
+        cmocka_unit_test(names_in_any_case),
+        cmocka_unit_test(enums_and_aliases),
+        cmocka_unit_test(recursion),
+        cmocka_unit_test(skips_everything),
+        cmocka_unit_test(the_datum_as_a_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

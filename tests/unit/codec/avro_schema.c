@@ -79,6 +79,18 @@ static void resolves_names(void **state)
     assert_ptr_equal(fields[3].type, fields[1].type);
 }
 
+/* Not by the specification, but written by some: a short name whose type has no namespace. */
+static void finds_names_without_namespace(void **state)
+{
+    CV_CLEANUP(cv_avro_schema_freep)
+    struct cv_avro_schema *schema =
+        parse(RECORD("{\"name\":\"x\",\"type\":{\"type\":\"fixed\",\"name\":\"F\",\"size\":1}},"
+                     "{\"name\":\"y\",\"type\":{\"type\":\"record\",\"name\":\"a.S\","
+                     "\"fields\":[{\"name\":\"f\",\"type\":\"F\"}]}}"));
+
+    assert_ptr_equal(schema->root->fields[1].type->fields[0].type, schema->root->fields[0].type);
+}
+
 static enum cv_avro_logical logical_of(const char *type)
 {
     CV_CLEANUP(cv_avro_schema_freep) struct cv_avro_schema *schema = parse(type);
@@ -211,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_record),
         cmocka_unit_test(resolves_names),
+        cmocka_unit_test(finds_names_without_namespace),
         cmocka_unit_test(reads_logical_types),
         cmocka_unit_test(ignores_wrong_logical_types),
         cmocka_unit_test(logical_type_beside_the_type),

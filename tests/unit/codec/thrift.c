@@ -182,6 +182,7 @@ static void refuses_hostile_input(void **state)
     char deep[201] = "";
 
     refuses("29 f8 ff ff ff ff 0f", "a list is longer than its bytes");
+    refuses("29 f8 e8 07 00 00 00 00", "a list is longer than its bytes");
     refuses("48 ff ff ff ff ff ff ff ff ff 01", "a length passes the end");
     refuses("15 ff ff ff ff ff ff ff ff ff 7f", "a varint is longer than 64 bits");
     refuses("15 80 80 80 80 10", "an integer is out of its range");
