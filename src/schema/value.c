@@ -140,7 +140,7 @@ static enum cv_code read_decimal(struct cv_str bytes, struct cv_value *value, st
             return cv_fail(err, CV_FORMAT, "a decimal value of %zu bytes", bytes.length);
         unscaled = (cv_wide_int)((unsigned __int128)unscaled << 8 | byte);
     }
-    if (!cv_decimal_fits(unscaled, 38))
+    if ((unscaled < 0) != (sign != 0) || !cv_decimal_fits(unscaled, 38))
         return cv_fail(err, CV_FORMAT, "a decimal value of more than 38 digits");
     value->decimal = unscaled;
     return CV_OK;

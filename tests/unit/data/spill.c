@@ -49,7 +49,8 @@ static void fill_and_drain(size_t pieces, size_t memory, bool runs_wanted)
     cv_spill_init(&spill, folder, memory);
     assert_true(cv_spill_is_empty(&spill));
     for (size_t i = 0; i < pieces; i++) {
-        uint32_t group = (uint32_t)(i * 2654435761u >> 7) % GROUPS;
+        /* some groups in each run, not the same ones in all */
+        uint32_t group = (uint32_t)(i * 2654435761u >> 7) % 5 * 10 + (uint32_t)(i / 3000) % 10;
         size_t length = i % 1000 == 999 ? 400000 : 4 + i % 300;
 
         memset(bytes, (int)(made[group] & 0xff), length);

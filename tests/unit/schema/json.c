@@ -96,7 +96,7 @@ static void wrong_schemas_are_refused(void **state)
         {SCHEMA(FIELD("1", "a", "\"int\"") "," FIELD("2", "a", "\"int\"")), CV_SCHEMA,
          "two fields named \"a\""},
         {SCHEMA(FIELD("-1", "a", "\"int\"")), CV_SCHEMA, "id -1"},
-        {SCHEMA(FIELD("2147483647", "a", "\"int\"")), CV_SCHEMA, "id 2147483647"},
+        {SCHEMA(FIELD("2147483448", "a", "\"int\"")), CV_SCHEMA, "id 2147483448"},
         {SCHEMA(FIELD("9999999999", "a", "\"int\"")), CV_FORMAT, "id"},
         {SCHEMA(FIELD("1", "A.B", "\"int\"") "," FIELD(
              "2", "A", "{\"type\":\"struct\",\"fields\":[" FIELD("3", "B", "\"int\"") "]}")),

@@ -175,6 +175,30 @@ static void wrong_lengths_are_errors(void **state)
                     CV_FORMAT, "beyond", &err);
 }
 
+/* Beyond 16 bytes only repetitions of the sign may follow, and 38 digits are the most. */
+static void decimals_too_wide_are_errors(void **state)
+{
+    static const char *const rows[] = {
+        "01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00",
+        "00 ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff",
+        "ff 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 01",
+        "4b 3b 4c a8 5a 86 c4 7a 09 8a 22 40 00 00 00 00",
+        "7f ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff",
+        "80 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00",
+    };
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(rows); i++) {
+        struct cv_error err = CV_ERROR_INIT;
+        struct cv_value value;
+        uint8_t bytes[32];
+        size_t length = cv_test_hex(rows[i], bytes, sizeof bytes);
+
+        CV_ASSERT_FAILS(cv_value_read_binary(&types[CV_TYPE_DECIMAL],
+                                             (struct cv_str){(char *)bytes, length}, &value, &err),
+                        CV_FORMAT, "decimal value", &err);
+    }
+}
+
 static void texts_are_those_of_the_json_form(void **state)
 {
     static const struct cv_type decimal_2 = {.kind = CV_TYPE_DECIMAL, .precision = 9, .scale = 2};
@@ -264,6 +288,7 @@ int main(void)
         cmocka_unit_test(decimals_fit_their_precision),
         cmocka_unit_test(narrow_bytes_are_read_under_widened_columns),
         cmocka_unit_test(wrong_lengths_are_errors),
+        cmocka_unit_test(decimals_too_wide_are_errors),
         cmocka_unit_test(texts_are_those_of_the_json_form),
         cmocka_unit_test(values_have_one_total_order),
     };
