@@ -64,6 +64,7 @@ struct cv_catalog_ops {
     enum cv_code (*commit)(struct cv_catalog *, const struct cv_table_name *, const char *base,
                            const char *next, struct cv_arena *, const char **ret_location,
                            struct cv_error *);
+    /* Takes the table out of the catalog; its files stay. */
     enum cv_code (*drop)(struct cv_catalog *, const struct cv_table_name *, struct cv_error *);
     /* Full names ("ns.table") of all tables, sorted. */
     enum cv_code (*list)(struct cv_catalog *, struct cv_arena *, char ***ret_names,

@@ -10,7 +10,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,7 +18,6 @@
 #define HINT_FILE           "version-hint.text"
 #define HINT_BYTES_MAX      64
 #define NAMESPACE_DEPTH_MAX 32
-#define REMOVE_DESCRIPTORS  16
 
 struct hadoop_catalog {
     struct cv_catalog base;
@@ -239,27 +237,22 @@ static enum cv_code hadoop_commit(struct cv_catalog *base, const struct cv_table
     return publish(next, version + 1, arena, ret_location, err);
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-/* As the Java catalog: the table's folder goes with everything in it. */
+/* The metadata folder gets another name: nothing is a table there any more, and nothing is lost. */
 static enum cv_code hadoop_drop(struct cv_catalog *base, const struct cv_table_name *name,
                                 struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const struct hadoop_catalog *catalog = (const struct hadoop_catalog *)base;
     const char *path = table_path(catalog, name, &arena);
+    const char *folder = cv_location_join(&arena, path, "metadata");
+    char uuid[CV_UUID_TEXT_BYTES];
     const char *location;
 
     CV_DO(hadoop_load(base, name, &arena, &location, err));
-    if (nftw(path, remove_entry, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS) != 0)
-        return cv_fail(err, CV_IO, "cannot remove %s: %s", path, strerror(errno));
-    return CV_OK;
+    cv_uuid_text(uuid);
+    if (rename(folder, cv_arena_printf(&arena, "%s.dropped-%s", folder, uuid)) != 0)
+        return cv_fail(err, CV_IO, "cannot rename %s: %s", folder, strerror(errno));
+    return cv_directory_sync(path, err);
 }
 
 struct name_list {

@@ -187,6 +187,10 @@ static void creates_lists_and_drops(void **state)
     assert_string_equal(names[0], "shop.eu.orders");
     CV_ASSERT_OK(f->catalog->ops->drop(f->catalog, &f->name, &err), &err);
     assert_false(cv_file_exists(f->folder));
+    CV_ASSERT_FAILS(f->catalog->ops->load(f->catalog, &f->name, &f->arena, &now, &err),
+                    CV_NOT_FOUND, "shop.eu.orders", &err);
+    CV_ASSERT_OK(f->catalog->ops->list(f->catalog, &f->arena, &names, &count, &err), &err);
+    assert_int_equal(count, 0);
     assert_true(cv_file_exists(cv_arena_printf(&f->arena, "%s/shop/eu", f->warehouse)));
 }
 
