@@ -20,11 +20,7 @@ from kafka_client import Topics  # noqa: E402
 CAMPAIGN = os.environ.get("CALVE_CAMPAIGN") == "1"
 
 # Quick and basic files first, so that a broken build shows within seconds; what waits or loads comes last.
-ORDER = ["components", "scenario", "decode", "source", "tables", "checkpoint", "recovery", "crash", "memory"]
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "campaign: runs only with CALVE_CAMPAIGN=1")
+ORDER = ["components", "scenario", "decode", "source", "tables", "checkpoint", "recovery", "crash", "memory", "bench"]
 
 
 def pytest_collection_modifyitems(items):
@@ -33,10 +29,6 @@ def pytest_collection_modifyitems(items):
         return ORDER.index(name) if name in ORDER else len(ORDER)
 
     items.sort(key=rank)
-    if not CAMPAIGN:
-        for item in items:
-            if item.get_closest_marker("campaign"):
-                item.add_marker(pytest.mark.skip(reason="full length only: CALVE_CAMPAIGN=1"))
 
 
 def need(*pieces):

@@ -233,7 +233,7 @@ class Broker(Process):
             command += ["--add-scram", f"SCRAM-SHA-256=[name={USER},password={PASSWORD}]"]
         subprocess.run(command, check=True, capture_output=True, text=True, cwd=self.folder)
 
-    def start(self, seconds=60):
+    def start(self, seconds=120):
         properties = self.folder / "server.properties"
         properties.write_text("".join(f"{k}={v}\n" for k, v in self.settings.items()))
         if not (self.folder / "data").exists():
@@ -371,7 +371,7 @@ class Registry(Process):
         self.proxies = []
         self.proxy = None
 
-    def start(self, seconds=90):
+    def start(self, seconds=180):
         jar = next((CACHE / "registry").glob("*-runner.jar"))
         self.spawn(
             ["java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dquarkus.http.port={self.port}",

@@ -26,7 +26,7 @@ class Spark(Process):
         self.connection = None
         self.requests = 0
 
-    def start(self, seconds=120):
+    def start(self, seconds=240):
         # A short path of its own: the names of Unix sockets are limited to 107 bytes.
         address = os.path.join(tempfile.mkdtemp(prefix="calve-spark-"), "socket")
         listener = multiprocessing.connection.Listener(address, "AF_UNIX")

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench, shrunk: it must read every row of its three data sets; times are not looked at."""
+
+import pathlib
+import subprocess
+import sys
+
+from conftest import need
+
+
+def test_smoke(calve):
+    need("kafka", "registry")
+    program = pathlib.Path(__file__).resolve().parents[1] / "bench" / "bench.py"
+    done = subprocess.run([sys.executable, program, "--smoke"], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout.splitlines()[-1] == "6 passed, 0 failed", done.stdout
