@@ -43,6 +43,15 @@ static void on_log(const rd_kafka_t *client, int level, const char *facility, co
 {
 }
 
+/* In a thread of the client. */
+static int on_connect(int fd, const struct sockaddr *address, int length, const char *id,
+                      void *opaque)
+{
+    struct cv_source *source = opaque;
+
+    return cv_preauth_connect(&source->preauth, fd, address, length);
+}
+
 void cv_source_poll(struct cv_source *source)
 {
     if (source->client)
@@ -96,6 +105,14 @@ static bool is_auth(rd_kafka_resp_err_t error)
     }
 }
 
+static bool is_scram_over_tls(const struct cv_source *source)
+{
+    const struct cv_properties *kafka = &source->options.kafka;
+
+    return cv_text_equal_nocase(cv_properties_get_or(kafka, "security.protocol", ""), "SASL_SSL") &&
+           strncasecmp(cv_properties_get_or(kafka, "sasl.mechanism", ""), "SCRAM-", 6) == 0;
+}
+
 enum cv_code cv_source_fail(struct cv_source *source, rd_kafka_resp_err_t error, const char *what,
                             struct cv_error *err)
 {
@@ -108,12 +125,19 @@ enum cv_code cv_source_fail(struct cv_source *source, rd_kafka_resp_err_t error,
     code = is_auth(reason)                         ? CV_AUTH
            : error == RD_KAFKA_RESP_ERR__TIMED_OUT ? CV_TIMEOUT
                                                    : CV_KAFKA;
+    if (cv_preauth_refused(&source->preauth, source->last_error, sizeof source->last_error))
+        code = CV_AUTH;
     (void)cv_fail(err, code, "%s, brokers %.300s: %s%s%s", what, source->bootstrap,
                   rd_kafka_err2str(error), source->last_error[0] ? "; last: " : "",
                   source->last_error);
     if (err && cv_kafka_is_transient(error))
         err->flags |= CV_ERROR_RETRIABLE;
-    if (code == CV_AUTH)
+    if (code == CV_AUTH && is_scram_over_tls(source) && cv_preauth_is_needed())
+        cv_hint(err,
+                "check the user; librdkafka %s cannot log in by SCRAM over TLS at brokers of Kafka "
+                "4 (2.6.1 can): use PLAIN or a TLS client key there",
+                rd_kafka_version_str());
+    else if (code == CV_AUTH)
         cv_hint(err, "check kafka.security.protocol, kafka.sasl.* and the rights of the user");
     else if (source->last_error_code == RD_KAFKA_RESP_ERR__SSL)
         cv_hint(err, "check kafka.ssl.truststore.location (PEM) and the host name in the "
@@ -234,6 +258,9 @@ static enum cv_code fill_conf(struct cv_source *source, rd_kafka_conf_t *conf, s
     CV_CLEANUP(cv_properties_release) struct cv_properties given = {0};
 
     CV_DO(cv_client_config_translate(&source->options.kafka, &given, err));
+    cv_preauth_take(&source->preauth, &given);
+    if (source->preauth.mechanism)
+        rd_kafka_conf_set_connect_cb(conf, on_connect);
     for (size_t i = 0; i < given.count; i++)
         CV_DO(set(conf, given.items[i].key, given.items[i].value, err));
     CV_DO(set_own(source, conf, &given, err));

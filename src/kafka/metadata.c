@@ -23,9 +23,12 @@ int64_t cv_source_deadline(const struct cv_source *source)
 }
 
 /* Wrong credentials do not get better; a certificate may, but not while the job starts. */
-static bool is_hopeless(const struct cv_source *source)
+static bool is_hopeless(struct cv_source *source)
 {
-    return source->last_error_code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+    char reason[CV_SOURCE_TEXT_BYTES];
+
+    return cv_preauth_refused(&source->preauth, reason, sizeof reason) ||
+           source->last_error_code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
            (source->last_error_code == RD_KAFKA_RESP_ERR__SSL && !source->cluster_id);
 }
 

@@ -79,6 +79,7 @@ enum cv_code cv_source_open(const struct cv_source_config *config, struct cv_sou
     source->memory_bytes = config->memory_bytes;
     source->pool = cv_chunk_pool_new();
     cv_fetch_init(&source->fetch);
+    cv_preauth_init(&source->preauth);
     code = open_source(source, err);
     if (code != CV_OK) {
         cv_source_free(source);
@@ -95,6 +96,7 @@ void cv_source_free(struct cv_source *source)
     cv_source_finish_lag(source);
     cv_fetch_release(source);
     cv_source_disconnect(source);
+    cv_preauth_release(&source->preauth);
     cv_chunk_pool_free(source->pool);
     cv_subscription_release(&source->subscription);
     free(source->fingerprints);

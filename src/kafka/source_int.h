@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "kafka/chunk.h"
 #include "kafka/plan.h"
+#include "kafka/preauth.h"
 #include "kafka/source.h"
 #include "kafka/subscription.h"
 
@@ -100,7 +101,8 @@ struct cv_source {
     rd_kafka_t *planner; /* everything else: a broker answers one connection in order, so a question
                           * would wait for the long poll before it */
     rd_kafka_queue_t *queue; /* of fetched records */
-    struct cv_map topics;    /* name → struct cv_fetch_topic */
+    struct cv_preauth preauth;
+    struct cv_map topics; /* name → struct cv_fetch_topic */
     struct cv_chunk_pool *pool;
     size_t memory_bytes;
     size_t queued_records_max;
