@@ -10,7 +10,8 @@ static const struct cv_option options[] = {
      .type = CV_OPTION_TEXT,
      .offset = AT(format),
      .default_text = "raw",
-     .help = "How values are encoded: raw, string, json or avro."},
+     .help =
+         "How values are encoded: raw (binary), string (key and value are text), json or avro."},
     {.name = "mode",
      .type = CV_OPTION_CHOICE,
      .offset = AT(mode),
