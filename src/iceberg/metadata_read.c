@@ -6,7 +6,7 @@
 
 #include "codec/compress.h"
 
-#define DEFINITIONS_MAX 100000 /* schemas, specs or sort orders of one table */
+#define DEFINITIONS_MAX 10000 /* schemas, specs, sort orders, properties or refs of one table */
 
 struct reader {
     const struct cv_json *root;
@@ -289,6 +289,8 @@ static enum cv_code read_properties(struct reader *reader)
 
     if (properties && !cv_json_is_object(properties))
         return cv_fail(reader->err, CV_FORMAT, "properties is not an object");
+    if (cv_json_size(properties) > DEFINITIONS_MAX)
+        return too_many(reader, "properties");
     while (properties && (key = cv_json_next(properties, &position, &value))) {
         if (!cv_json_is_string(value))
             return cv_fail(reader->err, CV_FORMAT, "properties: the value of %s is not a string",
@@ -362,6 +364,8 @@ static enum cv_code read_refs(struct reader *reader)
 
     if (refs && !cv_json_is_object(refs))
         return cv_fail(reader->err, CV_FORMAT, "refs is not an object");
+    if (cv_json_size(refs) > DEFINITIONS_MAX)
+        return too_many(reader, "refs");
     while (refs && (key = cv_json_next(refs, &position, &value)))
         CV_TRY(read_ref(reader, key, value), reader->err, "refs: %s", key);
     main_ref = cv_table_metadata_ref(m, CV_MAIN_BRANCH);

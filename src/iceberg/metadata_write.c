@@ -89,17 +89,21 @@ static void put_snapshots(struct cv_json_writer *w, const struct cv_table_metada
     cv_json_end_array(w);
 }
 
-static void put_logs(struct cv_json_writer *w, const struct cv_table_metadata *metadata)
+/* One entry per snapshot, printed in one go: logs are as long as the history. */
+static void put_snapshot_log(struct cv_json_writer *w, const struct cv_table_metadata *metadata)
 {
     cv_json_key(w, "snapshot-log");
-    cv_json_begin_array(w);
-    for (size_t i = 0; i < metadata->snapshot_log_count; i++) {
-        cv_json_begin_object(w);
-        put_number(w, "timestamp-ms", metadata->snapshot_log[i].timestamp_ms);
-        put_number(w, "snapshot-id", metadata->snapshot_log[i].snapshot_id);
-        cv_json_end_object(w);
-    }
-    cv_json_end_array(w);
+    cv_buf_append_byte(w->out, '[');
+    for (size_t i = 0; i < metadata->snapshot_log_count; i++)
+        cv_buf_printf(w->out, "%s{\"timestamp-ms\":%lld,\"snapshot-id\":%lld}", i ? "," : "",
+                      (long long)metadata->snapshot_log[i].timestamp_ms,
+                      (long long)metadata->snapshot_log[i].snapshot_id);
+    cv_buf_append_byte(w->out, ']');
+    w->comma = true;
+}
+
+static void put_metadata_log(struct cv_json_writer *w, const struct cv_table_metadata *metadata)
+{
     cv_json_key(w, "metadata-log");
     cv_json_begin_array(w);
     for (size_t i = 0; i < metadata->metadata_log_count; i++) {
@@ -129,7 +133,8 @@ void cv_table_metadata_write(const struct cv_table_metadata *metadata, struct cv
         put_text(&w, "statistics", metadata->statistics_json);
     if (metadata->partition_statistics_json.length)
         put_text(&w, "partition-statistics", metadata->partition_statistics_json);
-    put_logs(&w, metadata);
+    put_snapshot_log(&w, metadata);
+    put_metadata_log(&w, metadata);
     cv_buf_append(out, metadata->unknown_json.ptr, metadata->unknown_json.length);
     cv_json_end_object(&w);
 }
