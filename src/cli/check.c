@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define SAMPLE_RECORDS 5
-#define BROKER_WAIT_US (10 * CV_US_PER_SECOND) /* a run waits longer, somebody is looking here */
+#define SERVER_WAIT_US (10 * CV_US_PER_SECOND) /* a run waits longer, somebody is looking here */
 
 struct check_args {
     bool json;
@@ -33,6 +33,7 @@ static const struct cv_flag flags[] = {
 
 struct check {
     const struct cv_job *job;
+    int64_t deadline_us;                     /* of waiting for a registry */
     struct cv_source_options source_options; /* the job's, with less patience; not owned */
     struct cv_catalog *catalog;
     struct cv_table *table;
@@ -164,7 +165,7 @@ static void check_source(struct check *check)
 
     check->source_options = check->job->source;
     check->source_options.poll_timeout_us =
-        CV_MIN(check->source_options.poll_timeout_us, BROKER_WAIT_US);
+        CV_MIN(check->source_options.poll_timeout_us, SERVER_WAIT_US);
     if (!passed(check, "broker", cv_source_open(&config, &check->source, &err), &err))
         return;
     put_ok(check, "broker", "cluster %s answers in %lld ms", cv_source_cluster_id(check->source),
@@ -172,6 +173,14 @@ static void check_source(struct check *check)
     if (passed(check, "topic", cv_source_initial_offsets(check->source, &offsets, &err), &err))
         put_ok(check, "topic", "%s: %zu partitions", cv_source_description(check->source),
                offsets.count);
+}
+
+/* An outage of the registry is waited out by a run; here somebody is looking. */
+static bool out_of_patience(void *context)
+{
+    const struct check *check = context;
+
+    return cv_stop_requested(NULL) || cv_monotonic_us() > check->deadline_us;
 }
 
 static void check_decoder(struct check *check)
@@ -184,11 +193,13 @@ static void check_decoder(struct check *check)
         .include_headers = check->job->source.include_headers,
         .warn = warn,
         .warn_context = check,
-        .cancelled = cv_stop_requested,
+        .cancelled = out_of_patience,
+        .cancel_context = check,
     };
 
     if (!check->table)
         return;
+    check->deadline_us = cv_monotonic_us() + SERVER_WAIT_US;
     config.table = cv_table_metadata_schema(check->table->metadata);
     if (check->job->source.subscribe)
         config.topics = (const char *const *)cv_split(&check->arena, check->job->source.subscribe,
@@ -214,6 +225,7 @@ static void check_records(struct check *check)
         put_ok(check, "records", "the topic is empty");
         return;
     }
+    check->deadline_us = cv_monotonic_us() + SERVER_WAIT_US;
     worker = cv_decode_worker_new(check->decoder);
     if (passed(check, "records", cv_decode_worker_run(worker, chunk, &batch, &err), &err)) {
         const struct cv_bad_list *bad = cv_decode_worker_bad(worker);
