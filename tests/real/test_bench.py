@@ -11,6 +11,7 @@ from conftest import need
 def test_smoke(calve):
     need("kafka", "registry")
     program = pathlib.Path(__file__).resolve().parents[1] / "bench" / "bench.py"
-    done = subprocess.run([sys.executable, program, "--smoke"], capture_output=True, text=True, timeout=240, check=False)
+    command = [sys.executable, program, "--smoke"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert done.stdout.splitlines()[-1] == "6 passed, 0 failed", done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The acceptance scenario: orders from a generator, Avro through a registry with basic auth, a table partitioned by day.
+"""The acceptance scenario: orders from a generator, Avro through a registry with basic auth, a table by day.
 
 At full length (CALVE_CAMPAIGN=1) it runs as described: 1,400 orders at the start, then 4 a second for 3 minutes with a
 trigger of 5 seconds. Shortened, the same number of orders comes faster."""

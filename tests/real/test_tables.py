@@ -92,7 +92,8 @@ def test_round_trip_of_flat_columns(writing, spark):
     """Spark reads a table without nested columns by another, vectorised path; enough rows for several pages."""
     flat = {k: v for k, v in FLAT.items() if k != "u"}
     typed = TypedRows(flat, 30_000, "some")
-    table = writing.write(typed, None, {"write.parquet.page-size-bytes": "20000", "write.parquet.dict-size-bytes": "20000"})
+    properties = {"write.parquet.page-size-bytes": "20000", "write.parquet.dict-size-bytes": "20000"}
+    table = writing.write(typed, None, properties)
     expected = rows(typed.rows())
     assert comparable(read_pyiceberg(writing.lake, table)) == expected
     assert comparable(read_duckdb(writing.lake, table)) == expected
@@ -595,7 +596,7 @@ def test_hadoop_catalog(tmp_path, broker, topic, spark, duckdb):
 
 
 def test_pyiceberg_appends_at_the_same_time(lake, broker, topic):
-    """Case 41: other writers win some rounds; every batch of calve is in exactly once and none of the others is lost."""
+    """Case 41: other writers win some rounds; each batch of calve is in once and none of the others is lost."""
     properties = {"commit.retry.num-retries": "50", "commit.retry.min-wait-ms": "5", "commit.retry.max-wait-ms": "50"}
     lake.create_table("db.t", "n bigint", None, properties)
     produce(broker.bootstrap, topic, [{"n": n} for n in range(60)])

@@ -149,7 +149,9 @@ class Job:
     """A job file; `config` is its content and may be changed until write(). Sections are given as dicts and override
     what the helper fills in: source options, value, select, sink options."""
 
-    def __init__(self, lake, broker, table, topic=None, source=None, value=None, select=None, sink=None, name=None, **top):
+    def __init__(
+        self, lake, broker, table, topic=None, source=None, value=None, select=None, sink=None, name=None, **top
+    ):
         self.lake = lake
         self.name = name or f"job{next(_counter)}"
         self.folder = lake.folder / self.name

@@ -150,7 +150,8 @@ class Topics:
         """The first `count` visible messages of a topic, read by librdkafka."""
         consumer = Consumer(
             {"bootstrap.servers": self.bootstrap, "group.id": "tests-reader", "enable.auto.commit": False,
-             "isolation.level": isolation, "auto.offset.reset": "earliest", "fetch.message.max.bytes": 8 << 20}  # fmt: skip
+             "isolation.level": isolation, "auto.offset.reset": "earliest",
+             "fetch.message.max.bytes": 8 << 20}  # fmt: skip
         )
         consumer.assign([TopicPartition(topic, p, 0) for p in range(self.partitions(topic))])
         got = []
