@@ -5,6 +5,7 @@
 #include "cli/command.h"
 
 #include "base/buf.h"
+#include "catalog/catalog.h"
 #include "codec/json.h"
 #include "stream/job.h"
 
@@ -26,10 +27,8 @@ static const struct cv_flag flags[] = {
 };
 
 static const struct cv_option_table *const tables[] = {
-    &cv_job_option_table,
-    &cv_source_option_table,
-    &cv_value_option_table,
-    &cv_sink_option_table,
+    &cv_job_option_table,  &cv_source_option_table, &cv_value_option_table,
+    &cv_sink_option_table, &cv_catalog_options,
 };
 
 static const char *type_name(const struct cv_option *option)
