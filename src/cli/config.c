@@ -97,8 +97,11 @@ static void print_json(void)
 
 static void print_cell(const char *text)
 {
-    for (; *text; text++)
-        (void)printf(*text == '|' ? "\\|" : "%c", *text);
+    for (; *text; text++) {
+        if (*text == '|' || *text == '<')
+            (void)putchar('\\');
+        (void)putchar(*text);
+    }
 }
 
 static void print_markdown(void)
