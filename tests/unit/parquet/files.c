@@ -312,7 +312,8 @@ static enum cv_code append(struct description *d, struct cv_parquet_writer *writ
 
     if (strcmp(d->select, "parts") == 0) {
         for (rows.start = 0; rows.start < batch->row_count; rows.start += rows.count) {
-            rows.count = CV_MIN(next(d) % 3000, batch->row_count - rows.start);
+            rows.count = next(d) % 3000;
+            rows.count = CV_MIN(rows.count, batch->row_count - rows.start);
             print_rows(expected, batch, &rows);
             CV_DO(cv_parquet_writer_append(writer, batch, &rows, err));
         }
