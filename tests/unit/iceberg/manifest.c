@@ -224,16 +224,18 @@ static void rewritten_entries_keep_their_numbers(void **state)
     f->entries[0].snapshot_id = 5;
     f->entries[0].sequence_number = 4;
     f->entries[0].file_sequence_number = 6;
+    f->entries[2] = f->entries[0];
+    f->entries[2].sequence_number = 3;
     f->entries[1].status = CV_ENTRY_DELETED;
     f->entries[1].snapshot_id = 77;
     f->entries[1].sequence_number = 1;
     f->entries[1].file_sequence_number = 1;
     row = write_manifest(f, 2, false, CV_CODEC_DEFLATE, &bytes);
-    assert_int_equal(row.min_sequence_number, 4);
-    assert_int_equal(row.existing_files, 1);
-    assert_int_equal(row.existing_rows, 10);
+    assert_int_equal(row.min_sequence_number, 3);
+    assert_int_equal(row.existing_files, 2);
+    assert_int_equal(row.existing_rows, 20);
     assert_int_equal(row.deleted_files, 1);
-    assert_int_equal(row.added_files, 1);
+    assert_int_equal(row.added_files, 0);
     row.sequence_number = 9;
     read_back(f, &bytes, &row, &entries);
     assert_int_equal(entries[0].status, CV_ENTRY_EXISTING);
@@ -241,7 +243,80 @@ static void rewritten_entries_keep_their_numbers(void **state)
     assert_int_equal(entries[0].sequence_number, 4);
     assert_int_equal(entries[0].file_sequence_number, 6);
     assert_int_equal(entries[1].sequence_number, 1);
-    assert_int_equal(entries[2].sequence_number, 9);
+    assert_int_equal(entries[2].sequence_number, 3);
+    cv_buf_release(&bytes);
+}
+
+/* The schema text without its ids, as writers before 2018 and some libraries had it. */
+static void strip_ids(const char *schema, struct cv_buf *out)
+{
+    static const char id[] = ",\"field-id\":";
+
+    for (const char *at = schema; *at;) {
+        if (strncmp(at, id, sizeof id - 1) != 0) {
+            cv_buf_append_byte(out, (uint8_t)*at++);
+            continue;
+        }
+        at += sizeof id - 1;
+        at += strspn(at, "0123456789");
+    }
+}
+
+/* The one block of the file under another schema. */
+static struct cv_buf without_ids(struct fixture *f, const struct cv_buf *bytes)
+{
+    struct cv_avro_file_reader reader;
+    struct cv_avro_file_writer writer;
+    struct cv_avro_reader objects;
+    struct cv_buf schema = CV_BUF_INIT(0);
+    struct cv_buf out = CV_BUF_INIT(0);
+    int64_t count;
+
+    CV_ASSERT_OK(cv_avro_file_reader_init(&reader, bytes->data, bytes->length, &f->err), &f->err);
+    strip_ids(cv_arena_strndup(&f->arena, reader.schema_json.ptr, reader.schema_json.length),
+              &schema);
+    assert_null(strstr(cv_buf_text(&schema), "field-id"));
+    CV_ASSERT_OK(cv_avro_file_next_block(&reader, &objects, &count, &f->err), &f->err);
+    CV_ASSERT_OK(cv_avro_file_writer_init(&writer, &out, cv_str_from(cv_buf_text(&schema)),
+                                          CV_CODEC_NONE, NULL, 0, &f->err),
+                 &f->err);
+    cv_buf_append(cv_avro_file_object(&writer), objects.at, (size_t)(objects.end - objects.at));
+    writer.block_count = count;
+    CV_ASSERT_OK(cv_avro_file_finish(&writer, &f->err), &f->err);
+    cv_avro_file_writer_release(&writer);
+    cv_avro_file_reader_release(&reader);
+    cv_buf_release(&schema);
+    return out;
+}
+
+static void names_stand_in_for_missing_ids(void **state)
+{
+    struct fixture *f = *state;
+    struct cv_buf bytes = CV_BUF_INIT(0);
+    struct cv_manifest_list_config config = {2, 77, -1, 9, CV_CODEC_NONE, NULL, 0};
+    struct cv_manifest_file row = write_manifest(f, 2, false, CV_CODEC_NONE, &bytes);
+    struct cv_buf stripped = without_ids(f, &bytes);
+    struct cv_manifest_entry *entries;
+    struct cv_manifest_file *rows;
+    size_t count;
+
+    row.sequence_number = 9;
+    read_back(f, &stripped, &row, &entries);
+    for (int i = 0; i < 3; i++)
+        assert_same_file(&entries[i].file, &f->entries[i].file);
+    cv_buf_release(&stripped);
+    cv_buf_clear(&bytes);
+    CV_ASSERT_OK(cv_manifest_list_write(&config, &row, 1, &bytes, &f->err), &f->err);
+    stripped = without_ids(f, &bytes);
+    CV_ASSERT_OK(cv_manifest_list_read(stripped.data, stripped.length, &f->arena, &rows, &count,
+                                       NULL, &f->err),
+                 &f->err);
+    assert_int_equal(count, 1);
+    assert_string_equal(rows[0].path, row.path);
+    assert_int_equal(rows[0].added_files, 3);
+    assert_int_equal(rows[0].partition_count, 8);
+    assert_true(rows[0].partitions[7].contains_null);
+    cv_buf_release(&stripped);
     cv_buf_release(&bytes);
 }
 
@@ -542,6 +617,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(v1_manifests_survive, make, drop),
         cmocka_unit_test_setup_teardown(delete_files_survive, make, drop),
         cmocka_unit_test_setup_teardown(rewritten_entries_keep_their_numbers, make, drop),
+        cmocka_unit_test_setup_teardown(names_stand_in_for_missing_ids, make, drop),
         cmocka_unit_test_setup_teardown(summaries_cover_all_entries, make, drop),
         cmocka_unit_test_setup_teardown(v2_lists_survive, make, drop),
         cmocka_unit_test_setup_teardown(v1_lists_survive, make, drop),

@@ -291,6 +291,19 @@ static void snapshots_move_main(void **state)
     cv_buf_release(&out);
 }
 
+static void a_slow_clock_does_not_turn_time_back(void **state)
+{
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_table_metadata *m = parsed("{" MINIMAL ORDERS "}");
+    struct cv_snapshot snapshot = snapshot_of(11, -1, 8, 500);
+
+    CV_ASSERT_OK(cv_table_metadata_add_snapshot(m, &snapshot, "main", &err), &err);
+    assert_int_equal(m->last_updated_ms, 1000);
+    assert_int_equal(m->snapshots[0].timestamp_ms, 1000);
+    assert_int_equal(m->snapshot_log[0].timestamp_ms, 1000);
+    cv_table_metadata_free(m);
+}
+
 static void branches_keep_their_retention(void **state)
 {
     static const char json[] =
@@ -402,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_new_table_has_its_ids),
         cmocka_unit_test(reserved_properties_are_not_stored),
         cmocka_unit_test(snapshots_move_main),
+        cmocka_unit_test(a_slow_clock_does_not_turn_time_back),
         cmocka_unit_test(branches_keep_their_retention),
         cmocka_unit_test(the_metadata_log_is_trimmed),
         cmocka_unit_test(copies_are_independent),
