@@ -8,8 +8,12 @@
 
 #define POOL_CHUNKS_MAX 16 /* idle ones that are kept */
 
+#define SIDE_BYTES ((size_t)16 << 10) /* small pieces share an allocation */
+
 struct cv_chunk_side {
     struct cv_chunk_side *next;
+    size_t used;
+    size_t capacity;
     uint8_t bytes[] __attribute__((aligned(16)));
 };
 
@@ -117,14 +121,26 @@ struct cv_fetch_chunk *cv_chunk_get(struct cv_chunk_pool *pool)
     return chunk;
 }
 
+/* 16-byte aligned memory that lives as long as the chunk. */
 static uint8_t *side_alloc(struct cv_fetch_chunk *chunk, size_t bytes)
 {
-    struct cv_chunk_side *side = cv_realloc(NULL, sizeof *side + bytes);
+    struct cv_chunk_side *side = chunk->side;
+    size_t rounded = (bytes + 15) & ~(size_t)15;
+    uint8_t *at;
 
-    side->next = chunk->side;
-    chunk->side = side;
-    chunk->side_bytes += bytes;
-    return side->bytes;
+    if (!side || rounded > side->capacity - side->used) {
+        size_t capacity = CV_MAX(rounded, SIDE_BYTES);
+
+        side = cv_realloc(NULL, sizeof *side + capacity);
+        side->next = chunk->side;
+        side->used = 0;
+        side->capacity = capacity;
+        chunk->side = side;
+        chunk->side_bytes += capacity;
+    }
+    at = side->bytes + side->used;
+    side->used += rounded;
+    return at;
 }
 
 /* A null span stays NULL, an empty one does not. */

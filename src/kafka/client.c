@@ -36,6 +36,13 @@ static void on_error(rd_kafka_t *client, int code, const char *reason, void *opa
 
     source->last_error_code = code;
     (void)snprintf(source->last_error, sizeof source->last_error, "%s", reason);
+    if (client == source->client && (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+                                     code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+                                     code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)) {
+        /* The event names no partition that could be used. */
+        source->fetch.topic_gone = true;
+        source->fetch.attention = true;
+    }
 }
 
 /* Faults come back as results and through on_error; this layer prints nothing. */

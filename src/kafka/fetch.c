@@ -509,6 +509,8 @@ enum cv_code cv_source_fetch_next(struct cv_source *source, bool (*cancelled)(vo
     struct cv_fetch *f = &source->fetch;
     struct cv_fetch_chunk *chunk;
 
+    if (cancelled && cancelled(context))
+        return cv_fail(err, CV_CANCELLED, "fetching: cancelled");
     if (!f->ready && f->open_count > 0)
         CV_DO(wait_for_chunk(source, cancelled, context, err));
     if (!f->ready)

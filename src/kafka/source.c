@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A pause between attempts that a cancellation ends. */
-static enum cv_code pause_retry(struct cv_source *source, struct cv_error *err)
+enum cv_code cv_source_pause(struct cv_source *source, struct cv_error *err)
 {
     int64_t until = cv_monotonic_us() + source->options.fetch_offset_retry_us;
 
@@ -39,7 +38,7 @@ static enum cv_code list_first(struct cv_source *source, struct cv_error *err)
                 *err = attempt_err;
             return code;
         }
-        CV_DO(pause_retry(source, err));
+        CV_DO(cv_source_pause(source, err));
     }
 }
 
@@ -187,7 +186,7 @@ static enum cv_code list_latest(struct cv_source *source, const struct cv_offset
         }
         if (last)
             return CV_OK;
-        CV_DO(pause_retry(source, err));
+        CV_DO(cv_source_pause(source, err));
     }
 }
 

@@ -68,6 +68,7 @@ struct cv_fetch {
     size_t taken_records;  /* from the queue since the client was woken */
     size_t taken_bytes;
     bool progressed;
+    bool topic_gone;   /* the client lost a topic: every partition is looked at */
     bool attention;    /* a partition is out of range or overflows */
     enum cv_code code; /* what the callback met; CV_OK = nothing */
     struct cv_error *err;
@@ -117,6 +118,9 @@ struct cv_source {
     char last_error[CV_SOURCE_TEXT_BYTES]; /* what the client said last */
     rd_kafka_resp_err_t last_error_code;
 };
+
+/* source.c: the pause between attempts (fetchOffset.retryIntervalMs), which a cancellation ends. */
+enum cv_code cv_source_pause(struct cv_source *source, struct cv_error *err);
 
 /* client.c */
 enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err);

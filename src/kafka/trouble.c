@@ -24,13 +24,6 @@ static bool is_final(rd_kafka_resp_err_t error)
     }
 }
 
-static bool is_gone(rd_kafka_resp_err_t error)
-{
-    return error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
-           error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
-           error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
-}
-
 static void fail_at(struct cv_source *source, const struct cv_fetch_partition *p,
                     const rd_kafka_message_t *m)
 {
@@ -76,7 +69,6 @@ void cv_fetch_on_error(struct cv_source *source, struct cv_fetch_partition *p,
             p->valid = false;
         }
     } else {
-        p->suspect |= is_gone(m->err);
         source->last_error_code = m->err;
         (void)snprintf(source->last_error, sizeof source->last_error, "%.200s[%" PRId32 "]: %.250s",
                        p->name.topic, p->name.partition, rd_kafka_message_errstr(m));
@@ -95,6 +87,21 @@ static enum cv_code list_one(struct cv_source *source, const struct cv_fetch_par
     return CV_OK;
 }
 
+/* Both ends of the log; -1 when the partition is gone, which one answer alone does not show: the
+ * metadata of a broker that is starting may lack it. */
+static enum cv_code list_ends(struct cv_source *source, const struct cv_fetch_partition *p,
+                              int64_t *ret_earliest, int64_t *ret_latest, struct cv_error *err)
+{
+    for (int64_t attempt = 1;; attempt++) {
+        CV_DO(list_one(source, p, CV_OFFSET_EARLIEST, ret_earliest, err));
+        CV_DO(list_one(source, p, CV_OFFSET_LATEST, ret_latest, err));
+        if ((*ret_earliest >= 0 && *ret_latest >= 0) ||
+            attempt >= source->options.fetch_offset_attempts)
+            return CV_OK;
+        CV_DO(cv_source_pause(source, err));
+    }
+}
+
 /* What the client asked for is not there. A hole before the log's start is what retention took; an
  * offset behind the log's end means that the topic is another one. */
 static enum cv_code report_loss(struct cv_source *source, struct cv_fetch_partition *p,
@@ -105,20 +112,24 @@ static enum cv_code report_loss(struct cv_source *source, struct cv_fetch_partit
                                             : "retention removed them";
     int64_t lost = earliest > p->next ? CV_MIN(earliest, p->end) - p->next : p->end - p->next;
 
+    char there[64] = "nothing";
+
+    if (earliest >= 0)
+        (void)snprintf(there, sizeof there, "%" PRId64 " to %" PRId64, earliest, latest);
     if (source->options.fail_on_data_loss) {
         (void)cv_fail(err, CV_DATA_LOSS,
                       "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE: %s[%" PRId32
                       "]: records from %" PRId64 " up to %" PRId64
-                      " were wanted, the broker has %" PRId64 " to %" PRId64 "; %s",
-                      p->name.topic, p->name.partition, p->next, p->end, earliest, latest, reason);
+                      " were wanted, the broker has %s; %s",
+                      p->name.topic, p->name.partition, p->next, p->end, there, reason);
         cv_hint(err, "set failOnDataLoss: false to go on with what is still there");
         return CV_DATA_LOSS;
     }
     source->counters.lost_records += (uint64_t)lost;
     cv_source_warn(source,
                    "%s[%" PRId32 "]: %" PRId64 " records from offset %" PRId64
-                   " are lost; the broker has %" PRId64 " to %" PRId64 "; %s",
-                   p->name.topic, p->name.partition, lost, p->next, earliest, latest, reason);
+                   " are lost; the broker has %s; %s",
+                   p->name.topic, p->name.partition, lost, p->next, there, reason);
     return CV_OK;
 }
 
@@ -135,8 +146,7 @@ static enum cv_code settle_out_of_range(struct cv_source *source, struct cv_fetc
         p->suspect = true;
         return CV_OK;
     }
-    CV_DO(list_one(source, p, CV_OFFSET_EARLIEST, &earliest, err));
-    CV_DO(list_one(source, p, CV_OFFSET_LATEST, &latest, err));
+    CV_DO(list_ends(source, p, &earliest, &latest, err));
     if (earliest >= 0 && earliest <= p->next && p->next <= latest)
         return cv_fetch_start(source, p, p->next, source->queue, err);
     CV_DO(report_loss(source, p, earliest, latest, err));
@@ -149,9 +159,13 @@ static enum cv_code settle_out_of_range(struct cv_source *source, struct cv_fetc
 
 /* Held records were dropped with `valid`; a partition that holds too much only stops fetching: what
  * it holds stays good, and the batch that takes it starts the client again. */
-static enum cv_code attend(struct cv_source *source, struct cv_fetch_partition *p,
+static enum cv_code attend(struct cv_source *source, struct cv_fetch_partition *p, bool gone,
                            struct cv_error *err)
 {
+    if (gone && p->running) {
+        p->suspect = true;
+        p->out_of_range |= p->open; /* asks whether it is there */
+    }
     if (p->out_of_range) {
         p->out_of_range = false;
         CV_DO(settle_out_of_range(source, p, err));
@@ -168,14 +182,16 @@ enum cv_code cv_fetch_attend(struct cv_source *source, struct cv_error *err)
 {
     const struct cv_map_slot *slot;
     size_t position = 0;
+    bool gone = source->fetch.topic_gone;
 
+    source->fetch.topic_gone = false;
     source->fetch.attention = false;
     while ((slot = cv_map_next(&source->topics, &position))) {
         struct cv_fetch_topic *topic = slot->value;
 
         for (size_t i = 0; i < topic->partition_capacity; i++) {
             if (topic->partitions[i])
-                CV_DO(attend(source, topic->partitions[i], err));
+                CV_DO(attend(source, topic->partitions[i], gone, err));
         }
     }
     return CV_OK;
