@@ -18,8 +18,20 @@ static struct {
     int listener;
     int port;
     pthread_t thread;
+    pthread_mutex_t lock; /* of `request` */
     char request[8192];
-} server;
+} server = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Where the last request has this text; NULL if it has not. */
+static const char *request_has(const char *text)
+{
+    const char *found;
+
+    (void)pthread_mutex_lock(&server.lock);
+    found = strstr(server.request, text);
+    (void)pthread_mutex_unlock(&server.lock);
+    return found;
+}
 
 static const char *answer_to(const char *request)
 {
@@ -45,16 +57,20 @@ static void *serve(void *unused)
     (void)unused;
     for (;;) {
         int connection = accept(server.listener, NULL, NULL);
+        char request[sizeof server.request];
         const char *answer;
         ssize_t got;
 
         if (connection < 0)
             return NULL;
-        got = recv(connection, server.request, sizeof server.request - 1, 0);
-        server.request[got > 0 ? got : 0] = '\0';
-        answer = answer_to(server.request);
+        got = recv(connection, request, sizeof request - 1, 0);
+        request[got > 0 ? got : 0] = '\0';
+        (void)pthread_mutex_lock(&server.lock);
+        memcpy(server.request, request, sizeof request);
+        (void)pthread_mutex_unlock(&server.lock);
+        answer = answer_to(request);
         if (!answer)
-            (void)recv(connection, server.request, 1, 0); /* until the client gives up */
+            (void)recv(connection, request, 1, 0); /* until the client gives up */
         else if (*answer)
             (void)send(connection, answer, strlen(answer), MSG_NOSIGNAL);
         (void)close(connection);
@@ -112,8 +128,8 @@ static void gets_status_and_body(void **state)
     CV_ASSERT_OK(get(&call, "/ok"), &err);
     assert_int_equal(call.status, 200);
     assert_string_equal(cv_buf_text(&call.body), "hello");
-    assert_non_null(strstr(server.request, "\r\nAccept: application/json\r\n"));
-    assert_null(strstr(server.request, "Authorization"));
+    assert_non_null(request_has("\r\nAccept: application/json\r\n"));
+    assert_null(request_has("Authorization"));
     cv_buf_clear(&call.body);
     CV_ASSERT_OK(get(&call, "/nowhere"), &err);
     assert_int_equal(call.status, 404);
@@ -129,10 +145,9 @@ static void sends_credentials(void **state)
 
     (void)state;
     CV_ASSERT_OK(get(&basic, "/ok"), &err);
-    assert_non_null(
-        strstr(server.request, "\r\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"));
+    assert_non_null(request_has("\r\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"));
     CV_ASSERT_OK(get(&bearer, "/ok"), &err);
-    assert_non_null(strstr(server.request, "\r\nAuthorization: Bearer tok-123\r\n"));
+    assert_non_null(request_has("\r\nAuthorization: Bearer tok-123\r\n"));
     cv_buf_release(&basic.body);
     cv_buf_release(&bearer.body);
 }
