@@ -20,7 +20,7 @@ from kafka_client import Topics  # noqa: E402
 CAMPAIGN = os.environ.get("CALVE_CAMPAIGN") == "1"
 
 # Quick and basic files first, so that a broken build shows within seconds; what waits or loads comes last.
-ORDER = ["components", "scenario", "decode", "source", "tables", "checkpoint", "recovery", "crash", "memory", "bench"]
+ORDER = ["components", "commands", "scenario", "decode", "source", "tables", "checkpoint", "recovery", "crash", "memory", "bench"]
 
 
 def pytest_collection_modifyitems(items):

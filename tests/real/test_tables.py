@@ -32,7 +32,7 @@ class Writing:
         self.name = name
         self.count = 0
 
-    def write(self, typed, partitioned_by=None, properties=None, table=None, **sink):
+    def write(self, typed, partitioned_by=None, properties=None, table=None, env=None, **sink):
         """One batch; returns the table's name."""
         self.count += 1
         topic = self.topics.create(f"{self.name}-{self.count}")
@@ -44,7 +44,7 @@ class Writing:
             self.lake.create_table(table, typed.ddl, partitioned_by, properties)
         value = {"format": "avro", "schema.file": str(path)}
         job = Job(self.lake, self.broker, table, topic, value=value, sink=sink)
-        job.run().check()
+        job.run(env=env).check()
         return table
 
 
@@ -200,10 +200,16 @@ def partitions(lake, table):
     return found
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
 @pytest.mark.parametrize("index, transform", enumerate(["year", "month", "day", "hour"], 1))
-def test_time_transforms(writing, index, transform):
+def test_time_transforms(writing, index, transform, zone):
+    """Case 28: rounded down before 1970, and the zone of the process has no effect."""
     values = [EPOCH + datetime.timedelta(microseconds=item[0]) for item in TIMES] + [None]
-    table = writing.write(Column("timestamp_ntz", MICROS, values), f"{transform}(v)")
+    kind, avro = ("timestamp_ntz", MICROS)
+    if zone != "UTC":
+        kind, avro = "timestamp", {"type": "long", "logicalType": "timestamp-micros"}
+        values = [v and v.replace(tzinfo=datetime.timezone.utc) for v in values]
+    table = writing.write(Column(kind, avro, values), f"{transform}(v)", env={"TZ": zone})
     expected = {}
     for n, item in enumerate([*TIMES, None]):
         expected.setdefault((item[index] if item else None,), []).append(n)
@@ -256,6 +262,21 @@ def test_buckets(writing, ddl, avro, values, buckets):
     for n, bucket in enumerate([*buckets, None]):
         expected.setdefault((bucket,), []).append(n)
     assert partitions(writing.lake, table) == expected
+
+
+def test_buckets_of_a_promoted_column(writing):
+    """Case 30: an int that became a long keeps its buckets."""
+    from pyiceberg.types import LongType
+
+    values, buckets = HASHES[0][2], HASHES[0][3]
+    table = writing.write(Column("int", "int", values), "bucket(16, v)")
+    with open_table(writing.lake, table).update_schema() as change:
+        change.update_column("v", field_type=LongType())
+    before = {f.file_path: f.partition[0] for f in live_files(writing.lake, table)}
+    writing.write(Column("bigint", "long", values), table=table)
+    after = {f.file_path: f.partition[0] for f in live_files(writing.lake, table)}
+    added = [bucket for path, bucket in after.items() if path not in before]
+    assert sorted(added) == sorted(before.values()) == sorted(set(buckets))
 
 
 PATHS = {
@@ -495,6 +516,44 @@ def test_version_3_is_refused(lake, broker, topic, spark):
     assert done.status in (2, 3) and "3" in done.text and "version" in done.text, done
 
 
+def test_renamed_and_dropped_columns(lake, broker, topic, spark, duckdb):
+    """Case 38: names change, ids decide; a column that is added again is a new one."""
+    from pyiceberg.types import StringType
+
+    lake.create_table("db.t", "id bigint, s struct<a: string>, c string, l array<struct<x: int>>")
+    job = Job(lake, broker, "db.t", topic, value="json", sink={"ignore-unknown": True})
+    produce(broker.bootstrap, topic, [{"id": 1, "s": {"a": "old"}, "c": "old", "l": [{"x": 1}]}])
+    job.run().check()
+    with open_table(lake, "db.t").update_schema() as change:
+        change.rename_column("s.a", "b")
+        change.delete_column("c")
+    with open_table(lake, "db.t").update_schema() as change:
+        change.add_column("c", StringType())
+    produce(broker.bootstrap, topic, [{"id": 2, "s": {"b": "new"}, "c": "new", "l": [{"x": 2}]}])
+    job.run().check()
+    found = read_everywhere(lake, "db.t", spark, columns=("id", "s", "l", "c"))
+    assert found == [(1, ("old",), ((1,),), None), (2, ("new",), ((2,),), "new")]
+    check_table(lake, "db.t")
+
+
+def test_schema_changed_while_a_job_runs(lake, broker, topic, duckdb):
+    """Case 38: between two batches; each file is of one schema."""
+    from pyiceberg.types import StringType
+
+    lake.create_table("db.t", "id bigint")
+    job = Job(lake, broker, "db.t", topic, value="json", sink={"trigger": "200 milliseconds"})
+    with job.start() as running:
+        for number, value in enumerate(({"id": 0}, {"id": 1, "z": "new"}, {"id": 2, "z": "new"})):
+            produce(broker.bootstrap, topic, [value])
+            running.wait_for(lambda n=number: len(snapshots(lake, "db.t")) == n + 1, 30, "a batch")
+            if number == 0:
+                with open_table(lake, "db.t").update_schema() as change:
+                    change.add_column("z", StringType())
+        assert running.stop() == 0
+    assert [row[0] for row in read_everywhere(lake, "db.t")] == [0, 1, 2]
+    assert read_everywhere(lake, "db.t", columns=("id", "z"))[2] == (2, "new")
+
+
 def test_missing_table(lake, broker, topic):
     lake.create_table("db.other", "n bigint")
     done = Job(lake, broker, "db.t", topic, value="json").run()
@@ -673,4 +732,6 @@ def test_table_commands(lake, broker, topic):
     assert len(show("manifests")) == 1 and len(show("partitions")) == 2
     assert [r["name"] for r in show("refs")] == ["main"] and len(show("history")) == 1
     run_calve("table", "drop", name, "--config", lake.config_file()).check()
+    assert show("show"), "without --yes it only tells"
+    run_calve("table", "drop", name, "--yes", "--config", lake.config_file()).check()
     assert run_calve("table", "show", name, "--config", lake.config_file()).status in (2, 3)

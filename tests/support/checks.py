@@ -4,6 +4,7 @@
 import collections
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from job import local
 from pyiceberg.types import StructType
@@ -72,8 +73,8 @@ def check_table(lake, table):
         assert path.stat().st_size == file.file_size_in_bytes, path
         footer = pq.ParquetFile(path)
         assert footer.metadata.num_rows == file.record_count, path
-        assert all(b"PARQUET:field_id" in (footer.schema_arrow.field(i).metadata or {})
-                   for i in range(len(footer.schema_arrow))), path  # fmt: skip
+        for field in footer.schema_arrow:
+            assert_field_ids(field, path)
     snapshot = open_table(lake, table).current_snapshot()
     if snapshot is not None:
         summary = snapshot.summary
@@ -86,6 +87,20 @@ def check_table(lake, table):
         if "spark.sql.streaming.queryId" in s
     )
     assert all(n == 1 for n in written.values()), f"an epoch was committed twice: {written}"
+
+
+def assert_field_ids(field, path):
+    """Every node has an id: columns, fields of structs, elements, keys and values."""
+    assert b"PARQUET:field_id" in (field.metadata or {}), (path, field)
+    kind = field.type
+    if pa.types.is_map(kind):
+        children = [kind.key_field, kind.item_field]
+    elif pa.types.is_list(kind):
+        children = [kind.value_field]
+    else:
+        children = [kind.field(i) for i in range(kind.num_fields)] if pa.types.is_struct(kind) else []
+    for child in children:
+        assert_field_ids(child, path)
 
 
 def referenced_files(lake, table):

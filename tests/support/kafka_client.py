@@ -138,7 +138,12 @@ class Topics:
     def group_offsets(self, group):
         """{(topic, partition): next offset} as the group stored it; partitions without one are left out."""
         request = [ConsumerGroupTopicPartitions(group)]
-        answer = self.admin.list_consumer_group_offsets(request, request_timeout=20)[group].result(20)
+
+        # The coordinator of a new broker answers only after it has loaded.
+        def ask():
+            return self.admin.list_consumer_group_offsets(request, request_timeout=20)[group].result(20)
+
+        answer = wait_until(ask, 20, f"offsets of {group}")
         return {(p.topic, p.partition): p.offset for p in answer.topic_partitions if p.offset >= 0}
 
     def lag(self, group, topic):
