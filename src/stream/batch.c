@@ -7,7 +7,6 @@
 
 #include "base/queue.h"
 #include "base/time.h"
-#include "data/writer.h"
 
 #include <stdatomic.h>
 
@@ -202,6 +201,8 @@ static enum cv_code open_writer(struct cv_engine *engine, struct cv_data_writer 
         .codec_override = sink->codec,
         .level_override = sink->codec_level,
         .delta = sink->delta_encoding,
+        .unsynced = true, /* the append syncs them with its own files */
+        .workspace = engine->workspace,
     };
 
     return cv_data_writer_open(&config, ret_writer, err);
@@ -234,7 +235,7 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
                                  struct cv_batch_outcome *outcome, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf offsets = CV_BUF_INIT(0);
-    struct cv_append append = {.files = files, .file_count = count};
+    struct cv_append append = {.files = files, .file_count = count, .files_unsynced = true};
     struct cv_append_result result;
     enum cv_code code;
 

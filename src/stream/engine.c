@@ -139,6 +139,7 @@ static void engine_release(struct cv_engine *engine)
 {
     release_decoder(engine);
     free(engine->workers);
+    cv_data_workspace_free(engine->workspace);
     cv_source_free(engine->source);
     cv_table_free(engine->table);
     cv_catalog_free(engine->catalog);
@@ -155,6 +156,7 @@ static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
 {
     cv_uuid_text(engine->run_id);
     engine->conf_json = cv_strdup("{}");
+    engine->workspace = cv_data_workspace_new();
     engine->previous_trigger_ms = -1;
     engine->checkpoint.lock = -1;
     CV_DO(cv_fault_check_environment(err));

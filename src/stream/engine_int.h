@@ -5,6 +5,7 @@
 #ifndef CALVE_STREAM_ENGINE_INT_H
 #define CALVE_STREAM_ENGINE_INT_H
 
+#include "data/writer.h"
 #include "stream/checkpoint.h"
 #include "stream/engine.h"
 #include "table/append.h"
@@ -19,6 +20,7 @@ struct cv_engine {
     struct cv_table_metadata *bound_metadata; /* own copy that decoder and data writers refer to,
                                         since a commit may replace the table's */
     struct cv_decoder *decoder;
+    struct cv_data_workspace *workspace; /* kept from batch to batch */
     struct cv_decode_worker **workers;
     size_t worker_count;
     struct cv_checkpoint checkpoint;

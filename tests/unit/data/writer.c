@@ -382,7 +382,7 @@ static void a_small_budget_closes_row_groups_early(void **state)
     CV_CLEANUP(fixture_release) struct fixture f;
     struct cv_data_writer_config config;
 
-    set_up(&f, cv_test_folder(), "", NULL, NULL);
+    set_up(&f, cv_test_folder(), "", "write.parquet.compression-codec", "uncompressed");
     config = config_of(&f, true);
     config.memory_bytes = 4 << 20;
     write_rows(&f, &config, 500000, 1);
