@@ -44,6 +44,17 @@ static enum cv_code check_options(const struct cv_parquet_options *options, stru
     return CV_OK;
 }
 
+/* Parquet has no groups without fields. */
+static enum cv_code check_type(const struct cv_type *type, const char *name, struct cv_error *err)
+{
+    if (type->kind == CV_TYPE_STRUCT && type->field_count == 0)
+        return cv_fail(err, CV_SCHEMA, "%s: a struct without fields cannot be written to Parquet",
+                       name);
+    for (size_t i = 0; i < type->field_count; i++)
+        CV_DO(check_type(&type->fields[i].type, type->fields[i].name, err));
+    return CV_OK;
+}
+
 /* What the last file of the table taught about the leaf's dictionary and compression. */
 static void recall(const struct cv_parquet_workspace *workspace, size_t number,
                    struct cv_leaf *leaf)
@@ -105,6 +116,8 @@ enum cv_code cv_parquet_writer_open(struct cv_output *output, const struct cv_sc
     writer->workspace = options->workspace ? options->workspace : cv_parquet_workspace_new();
     writer->footer.max = CV_PARQUET_FOOTER_BYTES_MAX;
     code = check_options(options, err);
+    if (code == CV_OK)
+        code = check_type(&schema->root, "table", err);
     if (code == CV_OK)
         code = cv_packing_prepare(writer->workspace, options, err);
     if (code != CV_OK) {

@@ -336,6 +336,57 @@ static void every_failing_step_aborts_the_file(void **state)
     assert_true(steps > 4);
 }
 
+static void a_struct_without_fields_is_refused(void **state)
+{
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_field field = {.id = 1, .name = "empty", .type = {.kind = CV_TYPE_STRUCT}};
+
+    table_open(&t, "a int", "full");
+    t.schema.root.fields = &field;
+    CV_ASSERT_FAILS(
+        cv_parquet_writer_open(&t.memory.output, &t.schema, &t.options, &t.config, &t.writer, &err),
+        CV_SCHEMA, "empty: a struct without fields", &err);
+    assert_true(t.memory.aborted);
+    table_release(&t);
+}
+
+/* Lists as deep as the schema may be: levels up to 120 or so. */
+static void lists_sixty_deep(void **state)
+{
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+    struct chunk_seen seen[1];
+    char ddl[2048] = "l ";
+    struct cv_builder *list;
+
+    for (int i = 0; i < 60; i++)
+        strcat(ddl, "array<");
+    strcat(ddl, "int");
+    for (int i = 0; i < 60; i++)
+        strcat(ddl, ">");
+    table_open(&t, ddl, "full");
+    table_start(&t);
+    for (int depth = 0; depth <= 60; depth++) {
+        struct cv_builder *path[61];
+
+        list = &t.builder.columns[0];
+        for (int i = 0; i <= depth; i++) {
+            path[i] = list;
+            list = list->child_count ? &list->children[0] : NULL;
+        }
+        cv_builder_null(path[depth]);
+        for (int i = depth; i-- > 0;)
+            cv_builder_end_list(path[i]);
+    }
+    CV_ASSERT_OK(table_append(&t, &err), &err);
+    table_close(&t);
+    assert_int_equal(read_footer(&t.memory.bytes, seen, 1), 1);
+    assert_int_equal(seen[0].values, 61);
+    assert_int_equal(seen[0].null_count, 61);
+    table_release(&t);
+}
+
 static void malformed_options_are_refused(void **state)
 {
     static const char *const wrong[][3] = {
@@ -420,6 +471,8 @@ int main(void)
         cmocka_unit_test(memory_is_told_and_given_back),
         cmocka_unit_test(row_groups_end_at_their_size),
         cmocka_unit_test(every_failing_step_aborts_the_file),
+        cmocka_unit_test(a_struct_without_fields_is_refused),
+        cmocka_unit_test(lists_sixty_deep),
         cmocka_unit_test(malformed_options_are_refused),
         cmocka_unit_test(options_of_the_table),
         cmocka_unit_test(a_useless_dictionary_is_remembered),
