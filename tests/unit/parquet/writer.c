@@ -93,6 +93,104 @@ static void dictionary_page_of_texts(void **state)
     table_release(&t);
 }
 
+/* Not every reader knows a width of 0: one entry takes a bit all the same. */
+static void one_value_takes_one_bit(void **state)
+{
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+
+    table_open(&t, "s string NOT NULL", "full");
+    table_start(&t);
+    for (int i = 0; i < 40; i++)
+        cv_builder_bytes(&t.builder.columns[0], "abcd", 4);
+    CV_ASSERT_OK(table_append(&t, &err), &err);
+    table_close(&t);
+    assert_page(&t.memory.bytes, 4, "15 04 15 10 15 10 4c 15 02 15 04 00 00", "04000000 61626364");
+    assert_page(&t.memory.bytes, 4 + 13 + 8, "15 00 15 06 15 06 2c 15 50 15 04 15 06 15 06 00 00",
+                "01 50 00");
+    table_release(&t);
+}
+
+/* Rows 5 to 15 of a batch in which every third value is null. */
+static void levels_of_rows_from_the_middle(void **state)
+{
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_batch batch;
+    struct cv_rows rows = {.start = 5, .count = 11};
+
+    table_open(&t, "a int", "full");
+    t.options.dictionary_bytes = 0;
+    table_start(&t);
+    for (int i = 0; i < 16; i++) {
+        if (i % 3 == 0)
+            cv_builder_null(&t.builder.columns[0]);
+        else
+            cv_builder_i32(&t.builder.columns[0], i);
+    }
+    cv_batch_builder_view(&t.builder, &batch);
+    CV_ASSERT_OK(cv_parquet_writer_append(t.writer, &batch, &rows, &err), &err);
+    table_close(&t);
+    /* Present 1 0 1 1 0 1 1 0, 1 1 0: bytes 6d and 03. */
+    assert_page(&t.memory.bytes, 4, "15 00 15 46 15 46 2c 15 16 15 00 15 06 15 06 00 00",
+                "03000000 05 6d 03"
+                "05000000 07000000 08000000 0a000000 0b000000 0d000000 0e000000");
+    table_release(&t);
+}
+
+/* The same rows one by one, picked by an index. */
+static void levels_of_picked_rows(void **state)
+{
+    static const uint32_t picked[4] = {15, 1, 0, 2};
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_batch batch;
+
+    table_open(&t, "a int", "full");
+    t.options.dictionary_bytes = 0;
+    table_start(&t);
+    for (int i = 0; i < 16; i++) {
+        if (i % 3 == 0)
+            cv_builder_null(&t.builder.columns[0]);
+        else
+            cv_builder_i32(&t.builder.columns[0], i);
+    }
+    cv_batch_builder_view(&t.builder, &batch);
+    for (size_t i = 0; i < 4; i++) {
+        struct cv_rows rows = {.index = picked + i, .count = 1};
+
+        CV_ASSERT_OK(cv_parquet_writer_append(t.writer, &batch, &rows, &err), &err);
+    }
+    table_close(&t);
+    assert_page(&t.memory.bytes, 4, "15 00 15 1c 15 1c 2c 15 08 15 00 15 06 15 06 00 00",
+                "02000000 03 0a 01000000 02000000");
+    table_release(&t);
+}
+
+/* A large page goes past the buffer of small ones, and must not overtake them. */
+static void pages_keep_their_order(void **state)
+{
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+    struct chunk_seen seen[3];
+    static char text[200000];
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + i % 23);
+    table_open(&t, "a int, s string, b int", "full");
+    t.options.dictionary_bytes = 0;
+    table_start(&t);
+    cv_builder_i32(&t.builder.columns[0], 1);
+    cv_builder_bytes(&t.builder.columns[1], text, sizeof text);
+    cv_builder_i32(&t.builder.columns[2], 2);
+    CV_ASSERT_OK(table_append(&t, &err), &err);
+    table_close(&t);
+    assert_int_equal(read_footer(&t.memory.bytes, seen, 3), 3);
+    for (size_t i = 0; i < 3; i++)
+        cv_test_assert_hex(t.memory.bytes.data + seen[i].data_offset, 3, "15 00 15");
+    table_release(&t);
+}
+
 static void booleans_are_bits(void **state)
 {
     struct table t;
@@ -462,6 +560,10 @@ int main(void)
         cmocka_unit_test(plain_page_of_a_required_column),
         cmocka_unit_test(levels_of_a_list),
         cmocka_unit_test(dictionary_page_of_texts),
+        cmocka_unit_test(one_value_takes_one_bit),
+        cmocka_unit_test(levels_of_rows_from_the_middle),
+        cmocka_unit_test(levels_of_picked_rows),
+        cmocka_unit_test(pages_keep_their_order),
         cmocka_unit_test(booleans_are_bits),
         cmocka_unit_test(wide_decimals_are_big_endian),
         cmocka_unit_test(page_index_of_four_pages),
