@@ -3,7 +3,8 @@
  *   header   varint(block size = 128) varint(miniblocks = 4) varint(values) zigzag(first value)
  *   block    zigzag(least delta) 4 bit widths, 4 miniblocks of 32 deltas less the least one
  *
- * Miniblocks that no value reaches have width 0 and no bytes. Deltas wrap, as the format wants. */
+ * Miniblocks that no value reaches have width 0 and no bytes. Deltas wrap in the width
+ * of the type, as the format wants. */
 #include "parquet/delta.h"
 
 #include "parquet/rle.h"
@@ -43,10 +44,8 @@ static void pack_miniblock(const uint64_t values[MINIBLOCK_VALUES], unsigned wid
     }
 }
 
-/* `bits` is the width of the type: deltas wrap in it. */
-static void write_block(const int64_t *deltas, size_t count, unsigned bits, struct cv_buf *out)
+static void write_block(const int64_t *deltas, size_t count, struct cv_buf *out)
 {
-    uint64_t mask = bits == 64 ? UINT64_MAX : UINT32_MAX;
     uint64_t packed[BLOCK_VALUES] = {0};
     unsigned widths[MINIBLOCKS];
     int64_t least = deltas[0];
@@ -54,7 +53,7 @@ static void write_block(const int64_t *deltas, size_t count, unsigned bits, stru
     for (size_t i = 1; i < count; i++)
         least = CV_MIN(least, deltas[i]);
     for (size_t i = 0; i < count; i++)
-        packed[i] = ((uint64_t)deltas[i] - (uint64_t)least) & mask;
+        packed[i] = (uint64_t)deltas[i] - (uint64_t)least;
     cv_varint_write(zigzag(least), out);
     for (size_t i = 0; i < MINIBLOCKS; i++) {
         uint64_t all = 0;
@@ -98,12 +97,12 @@ static void write_delta(const uint8_t *plain, size_t count, unsigned bits, struc
         deltas[waiting++] = bits == 32 ? (int32_t)delta : delta;
         previous = value;
         if (waiting == BLOCK_VALUES) {
-            write_block(deltas, waiting, bits, out);
+            write_block(deltas, waiting, out);
             waiting = 0;
         }
     }
     if (waiting)
-        write_block(deltas, waiting, bits, out);
+        write_block(deltas, waiting, out);
 }
 
 void cv_delta_write_32(const uint8_t *plain, size_t count, struct cv_buf *out)

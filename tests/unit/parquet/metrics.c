@@ -158,6 +158,23 @@ static void bounds_follow_the_mode(void **state)
     table_release(&t);
 }
 
+/* Values that agree in their first eight bytes, and a shorter one that starts them all. */
+static void bounds_look_past_equal_starts(void **state)
+{
+    static const char *const texts[] = {"abcdefgh2", "abcdefgh1", "abcdefgh3", "abcdefgh30"};
+    static const char *const shorter[] = {"abcdefgh2", "abcdefgh", "abcdefg"};
+    struct table t;
+
+    write_texts(&t, "full", texts, 4);
+    assert_true(cv_str_is(t.metrics.columns[0].lower, "abcdefgh1"));
+    assert_true(cv_str_is(t.metrics.columns[0].upper, "abcdefgh30"));
+    table_release(&t);
+    write_texts(&t, "full", shorter, 3);
+    assert_true(cv_str_is(t.metrics.columns[1].lower, "abcdefg"));
+    assert_true(cv_str_is(t.metrics.columns[1].upper, "abcdefgh2"));
+    table_release(&t);
+}
+
 /* Case 34: nothing above 17 code points of the highest value is left to say. */
 static void an_upper_bound_may_be_missing(void **state)
 {
@@ -261,6 +278,7 @@ int main(void)
         cmocka_unit_test(zeros_keep_their_sign),
         cmocka_unit_test(a_null_struct_is_a_null_of_its_leaf),
         cmocka_unit_test(bounds_follow_the_mode),
+        cmocka_unit_test(bounds_look_past_equal_starts),
         cmocka_unit_test(an_upper_bound_may_be_missing),
         cmocka_unit_test(empty_texts_have_bounds),
         cmocka_unit_test(uuid_bounds_need_both_orders),

@@ -167,6 +167,60 @@ static void levels_of_picked_rows(void **state)
     table_release(&t);
 }
 
+/* Levels are not kept while nothing is null; the first null brings those before it back. */
+static void a_null_after_rows_without(void **state)
+{
+    static const char *const ddls[] = {"a int", "s struct<a: int>"};
+    static const char *const levels[] = {"02000000 03 17", "03000000 03 6a 02"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct table t;
+        struct cv_error err = CV_ERROR_INIT;
+        struct cv_builder *leaf;
+
+        table_open(&t, ddls[i], "full");
+        t.options.dictionary_bytes = 0;
+        table_start(&t);
+        leaf = i ? &t.builder.columns[0].children[0] : &t.builder.columns[0];
+        for (int row = 0; row < 5; row++) {
+            if (row == 3)
+                cv_builder_null(leaf);
+            else
+                cv_builder_i32(leaf, row);
+            if (i)
+                cv_builder_end_struct(&t.builder.columns[0]);
+            CV_ASSERT_OK(table_append(&t, &err), &err);
+        }
+        table_close(&t);
+        /* 1 1 1 0 1 in one bit; 2 2 2 1 2 in two. */
+        assert_page(&t.memory.bytes, 4,
+                    i ? "15 00 15 2e 15 2e 2c 15 0a 15 00 15 06 15 06 00 00"
+                      : "15 00 15 2c 15 2c 2c 15 0a 15 00 15 06 15 06 00 00",
+                    levels[i]);
+        table_release(&t);
+    }
+}
+
+static void a_dictionary_above_its_limit_is_dropped(void **state)
+{
+    struct table t;
+    struct cv_error err = CV_ERROR_INIT;
+    struct chunk_seen seen[1];
+
+    for (int limit = 0; limit < 2; limit++) {
+        table_open(&t, "a bigint NOT NULL", "full");
+        t.options.dictionary_bytes = limit ? 64 : 1000;
+        table_start(&t);
+        for (int i = 0; i < 1000; i++)
+            cv_builder_i64(&t.builder.columns[0], i % 50);
+        CV_ASSERT_OK(table_append(&t, &err), &err);
+        table_close(&t);
+        assert_int_equal(read_footer(&t.memory.bytes, seen, 1), 1);
+        assert_int_equal(seen[0].dictionary_offset, limit ? 0 : 4);
+        table_release(&t);
+    }
+}
+
 /* A large page goes past the buffer of small ones, and must not overtake them. */
 static void pages_keep_their_order(void **state)
 {
@@ -564,6 +618,8 @@ int main(void)
         cmocka_unit_test(levels_of_rows_from_the_middle),
         cmocka_unit_test(levels_of_picked_rows),
         cmocka_unit_test(pages_keep_their_order),
+        cmocka_unit_test(a_null_after_rows_without),
+        cmocka_unit_test(a_dictionary_above_its_limit_is_dropped),
         cmocka_unit_test(booleans_are_bits),
         cmocka_unit_test(wide_decimals_are_big_endian),
         cmocka_unit_test(page_index_of_four_pages),
