@@ -412,8 +412,8 @@ def print_against_spark(name, calve, spark):
     rate = calve.rate / spark.rate
     target = ("   target 4: " + ("met" if rate >= 4 else "MISSED")) if name == "orders" else ""
     print(f"{name}: {rate:.1f} times Spark's rows a second{target}")
-    print(f"{name}: Spark takes {spark.micros / calve.micros:.1f} times the CPU and {spark.peak / calve.peak:.1f} times "
-          "the memory")  # fmt: skip
+    cpu, memory = spark.micros / calve.micros, spark.peak / calve.peak
+    print(f"{name}: Spark takes {cpu:.1f} times the CPU and {memory:.1f} times the memory")
     print(f"{name}: bytes {calve.bytes / spark.bytes:.3f} of Spark's{verdict(calve.bytes / spark.bytes, 1)}")
 
 
