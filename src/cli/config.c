@@ -154,7 +154,7 @@ static void print_man_commands(void)
 
             (void)printf(".br\n\\fB%s", strlen(flag->name) == 1 ? "\\-" : "\\-\\-");
             print_roff(flag->name);
-            (void)printf("\\fR %s: ", flag->value ? flag->value : "");
+            (void)printf("\\fR%s%s: ", flag->value ? " " : "", flag->value ? flag->value : "");
             print_roff(flag->about);
             (void)printf("\n");
         }
