@@ -22,8 +22,8 @@ static const struct cv_flag flags[] = {
      "file with the catalogs"},
 };
 
-static enum cv_code inspect(int argc, char **argv, const char *view, int *ret_status,
-                            struct cv_error *err)
+static enum cv_code inspect(int argc, char **argv, const char *view, const char *columns,
+                            int *ret_status, struct cv_error *err)
 {
     CV_CLEANUP(cv_lake_release) struct cv_lake lake = {0};
     CV_CLEANUP(cv_buf_release) struct cv_buf json = CV_BUF_INIT(0);
@@ -40,21 +40,27 @@ static enum cv_code inspect(int argc, char **argv, const char *view, int *ret_st
         (void)printf("%s\n", cv_buf_text(&json));
         return CV_OK;
     }
-    return cv_text_table_print((struct cv_str){cv_buf_text(&json), json.length}, NULL, err);
+    return cv_text_table_print((struct cv_str){cv_buf_text(&json), json.length}, columns, err);
 }
 
-#define INSPECT(view, about_text)                                                                  \
+/* `columns` are those of the text table, NULL = all; --json always has all. */
+#define INSPECT(view, about_text, columns)                                                         \
     static enum cv_code run_##view(int argc, char **argv, int *ret_status, struct cv_error *err)   \
     {                                                                                              \
-        return inspect(argc, argv, #view, ret_status, err);                                        \
+        return inspect(argc, argv, #view, columns, ret_status, err);                               \
     }                                                                                              \
     const struct cv_command cv_command_table_##view = {                                            \
         "table " #view, "NAME [--json]", about_text, run_##view, flags, CV_ARRAY_LENGTH(flags)};
 
-INSPECT(show, "schema, partitioning, properties and size of a table")
-INSPECT(snapshots, "the snapshots of a table")
-INSPECT(files, "the live data and delete files")
-INSPECT(manifests, "the manifests of the current snapshot")
-INSPECT(partitions, "records, files and bytes of each partition")
-INSPECT(refs, "branches and tags")
-INSPECT(history, "which snapshot was current when")
+INSPECT(show, "schema, partitioning, properties and size of a table", NULL)
+INSPECT(snapshots, "the snapshots of a table",
+        "committed_at,snapshot_id,parent_id,operation,manifest_list")
+INSPECT(files, "the live data and delete files",
+        "content,partition,record_count,file_size_in_bytes,file_path")
+INSPECT(manifests, "the manifests of the current snapshot",
+        "content,length,partition_spec_id,added_snapshot_id,added_data_files_count,"
+        "existing_data_files_count,deleted_data_files_count,path")
+INSPECT(partitions, "records, files and bytes of each partition",
+        "partition,spec_id,record_count,file_count,total_data_file_size_in_bytes,last_updated_at")
+INSPECT(refs, "branches and tags", NULL)
+INSPECT(history, "which snapshot was current when", NULL)

@@ -46,7 +46,8 @@ static void cut(struct cv_buf *cell, int width)
     }
 }
 
-static void cell_text(const struct cv_json *node, struct cv_buf *out)
+/* The last column needs no cut: nothing stands to its right. */
+static void cell_text(const struct cv_json *node, bool may_cut, struct cv_buf *out)
 {
     cv_buf_clear(out);
     if (!node || cv_json_is_null(node))
@@ -55,44 +56,43 @@ static void cell_text(const struct cv_json *node, struct cv_buf *out)
         cv_buf_append_text(out, cv_json_text(node));
     else
         cv_json_write_node(node, out);
-    if (cv_terminal())
+    if (may_cut && cv_terminal())
         cut(out, CELL_WIDTH_MAX);
 }
 
-/* Whether the name is an item of the list. */
-static bool is_chosen(const char *columns, const char *name)
+static void add_column(struct table *table, const char *name)
 {
-    size_t length = strlen(name);
-
-    if (!columns)
-        return true;
-    for (const char *c = columns; *c; c += strcspn(c, ","), c += *c == ',')
-        if (strncmp(c, name, length) == 0 && (c[length] == ',' || !c[length]))
-            return true;
-    return false;
+    if (table->columns == COLUMNS_MAX)
+        return;
+    table->names[table->columns] = name;
+    table->widths[table->columns] = text_width(name);
+    table->numeric[table->columns] = true;
+    table->columns++;
 }
 
-static void measure(const struct cv_json *rows, const char *columns, struct table *table,
-                    struct cv_buf *cell)
+/* The listed columns in the list's order, or all of the first row. */
+static void choose_columns(const struct cv_json *rows, const char *columns, struct cv_arena *arena,
+                           struct table *table)
 {
     const struct cv_json *value;
     const char *name;
     size_t position = 0;
+    size_t count = 0;
+    char **names = columns ? cv_split(arena, columns, ',', &count) : NULL;
 
-    while ((name = cv_json_next(cv_json_at(rows, 0), &position, &value)) &&
-           table->columns < COLUMNS_MAX) {
-        if (!is_chosen(columns, name))
-            continue;
-        table->names[table->columns] = name;
-        table->widths[table->columns] = text_width(name);
-        table->numeric[table->columns] = true;
-        table->columns++;
-    }
+    for (size_t i = 0; i < count; i++)
+        add_column(table, names[i]);
+    while (!columns && (name = cv_json_next(cv_json_at(rows, 0), &position, &value)))
+        add_column(table, name);
+}
+
+static void measure(const struct cv_json *rows, struct table *table, struct cv_buf *cell)
+{
     for (size_t r = 0; r < cv_json_size(rows); r++)
         for (size_t c = 0; c < table->columns; c++) {
             const struct cv_json *node = cv_json_get(cv_json_at(rows, r), table->names[c]);
 
-            cell_text(node, cell);
+            cell_text(node, c + 1 < table->columns, cell);
             table->widths[c] = CV_MAX(table->widths[c], text_width(cv_buf_text(cell)));
             table->numeric[c] &= !node || cv_json_is_null(node) || cv_json_is_number(node);
         }
@@ -135,6 +135,7 @@ enum cv_code cv_text_table_print(struct cv_str json, const char *columns, struct
 {
     CV_CLEANUP(cv_json_freep) struct cv_json *rows = NULL;
     CV_CLEANUP(cv_buf_release) struct cv_buf cell = CV_BUF_INIT(0);
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct table table = {.columns = 0};
 
     CV_DO(cv_json_parse(json.ptr, json.length, &rows, err));
@@ -146,7 +147,8 @@ enum cv_code cv_text_table_print(struct cv_str json, const char *columns, struct
         (void)printf("(none)\n");
         return CV_OK;
     }
-    measure(rows, columns, &table, &cell);
+    choose_columns(rows, columns, &arena, &table);
+    measure(rows, &table, &cell);
     if (cv_terminal())
         (void)printf("\033[1m");
     for (size_t c = 0; c < table.columns; c++)
@@ -155,7 +157,8 @@ enum cv_code cv_text_table_print(struct cv_str json, const char *columns, struct
         (void)printf("\033[0m");
     for (size_t r = 0; r < cv_json_size(rows); r++)
         for (size_t c = 0; c < table.columns; c++) {
-            cell_text(cv_json_get(cv_json_at(rows, r), table.names[c]), &cell);
+            cell_text(cv_json_get(cv_json_at(rows, r), table.names[c]), c + 1 < table.columns,
+                      &cell);
             print_cell(&table, c, cv_buf_text(&cell));
         }
     return CV_OK;

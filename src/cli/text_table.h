@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 /* `json` is the array's text, or that of one object, which is printed a line per member. `columns`
- * (may be NULL) chooses columns, by comma. Widths count code points. */
+ * (may be NULL) chooses columns and their order, by comma. Widths count code points. */
 enum cv_code cv_text_table_print(struct cv_str json, const char *columns, struct cv_error *err);
 
 #endif
