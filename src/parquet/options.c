@@ -22,7 +22,8 @@ enum cv_code cv_parquet_options_read(const struct cv_properties *properties,
     };
     int64_t level = CV_CODEC_LEVEL_DEFAULT;
 
-    CV_TRY(cv_codec_from_name(cv_properties_get_or(properties, codec_key, "zstd"), &options.codec,
+    /* New tables have zstd as a property; without one it is gzip, as for every Java writer. */
+    CV_TRY(cv_codec_from_name(cv_properties_get_or(properties, codec_key, "gzip"), &options.codec,
                               err),
            err, "%s", codec_key);
     if (options.codec == CV_CODEC_DEFLATE)
