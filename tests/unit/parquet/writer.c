@@ -571,16 +571,16 @@ static void options_of_the_table(void **state)
     struct cv_error err = CV_ERROR_INIT;
 
     CV_ASSERT_OK(cv_parquet_options_read(&properties, &options, &err), &err);
-    assert_int_equal(options.codec, CV_CODEC_ZSTD);
+    assert_int_equal(options.codec, CV_CODEC_GZIP);
     assert_int_equal(options.level, CV_CODEC_LEVEL_DEFAULT);
     assert_int_equal(options.row_group_bytes, 134217728);
     assert_int_equal(options.page_bytes, 1048576);
     assert_int_equal(options.page_rows, 20000);
     assert_int_equal(options.dictionary_bytes, 2097152);
-    cv_properties_set(&properties, "write.parquet.compression-codec", "GZIP");
+    cv_properties_set(&properties, "write.parquet.compression-codec", "ZSTD");
     cv_properties_set(&properties, "write.parquet.compression-level", "3");
     CV_ASSERT_OK(cv_parquet_options_read(&properties, &options, &err), &err);
-    assert_int_equal(options.codec, CV_CODEC_GZIP);
+    assert_int_equal(options.codec, CV_CODEC_ZSTD);
     assert_int_equal(options.level, 3);
     cv_properties_release(&properties);
 }
