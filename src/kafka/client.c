@@ -11,6 +11,8 @@
 
 /* A queued record costs this much beside its payload (measured with librdkafka 2.0.2). */
 #define QUEUED_RECORD_BYTES 420
+/* A request names every partition, which pays only if the answer is about so large for each. */
+#define PARTITION_BYTES ((size_t)16 << 10)
 
 void cv_source_warn(struct cv_source *source, const char *format, ...)
 {
@@ -186,8 +188,10 @@ static enum cv_code set_memory(struct cv_source *source, rd_kafka_conf_t *conf,
 {
     size_t memory = CV_MAX(source->memory_bytes, (size_t)4 << 20);
     size_t queued = memory / 4;
-    size_t answer = CV_MIN(CV_MAX(memory / 128, (size_t)256 << 10), (size_t)4 << 20);
+    size_t share = CV_MIN(CV_MAX(memory / 128, (size_t)256 << 10), (size_t)4 << 20);
+    size_t answer = CV_MIN(CV_MAX(share, source->partition_count * PARTITION_BYTES), 4 * share);
 
+    source->held_bytes_max = memory / 4;
     source->queued_records_max = queued / QUEUED_RECORD_BYTES;
     source->queued_bytes_max = queued & ~(size_t)1023;
     CV_DO(set_number(conf, "queued.min.messages", CV_MIN(source->queued_records_max, 10000000u),
@@ -197,7 +201,7 @@ static enum cv_code set_memory(struct cv_source *source, rd_kafka_conf_t *conf,
     if (!cv_properties_get(given, "fetch.max.bytes"))
         CV_DO(set_number(conf, "fetch.max.bytes", answer, err));
     if (!cv_properties_get(given, "fetch.message.max.bytes"))
-        CV_DO(set_number(conf, "fetch.message.max.bytes", CV_MIN(answer, (size_t)1 << 20), err));
+        CV_DO(set_number(conf, "fetch.message.max.bytes", CV_MIN(share, (size_t)1 << 20), err));
     return CV_OK;
 }
 
@@ -301,7 +305,6 @@ enum cv_code cv_source_new_client(struct cv_source *source, const char *group,
 
 enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err)
 {
-    CV_DO(cv_source_new_client(source, NULL, &source->planner, err));
     CV_DO(cv_source_new_client(source, NULL, &source->client, err));
     source->queue = rd_kafka_queue_new(source->client);
     return CV_OK;
@@ -336,21 +339,27 @@ void cv_source_disconnect(struct cv_source *source)
         rd_kafka_destroy(source->planner);
 }
 
+static rd_kafka_topic_t *new_handle(struct cv_fetch_topic *topic, rd_kafka_t *client)
+{
+    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(client);
+    rd_kafka_topic_t *handle;
+
+    rd_kafka_topic_conf_set_opaque(conf, topic);
+    handle = rd_kafka_topic_new(client, topic->name, conf);
+    if (!handle)
+        rd_kafka_topic_conf_destroy(conf);
+    return handle;
+}
+
 struct cv_fetch_topic *cv_source_topic(struct cv_source *source, const char *name)
 {
     struct cv_fetch_topic *topic = cv_map_get(&source->topics, name, strlen(name));
-    rd_kafka_topic_conf_t *conf;
 
     if (topic)
         return topic;
     topic = cv_alloc(sizeof *topic);
     topic->name = cv_strdup(name);
-    conf = rd_kafka_default_topic_conf_dup(source->client);
-    rd_kafka_topic_conf_set_opaque(conf, topic);
-    topic->handle = rd_kafka_topic_new(source->client, name, conf);
-    if (!topic->handle)
-        rd_kafka_topic_conf_destroy(conf);
-    topic->planned = rd_kafka_topic_new(source->planner, name, NULL);
+    topic->planned = new_handle(topic, source->planner);
     (void)cv_map_set(&source->topics, name, strlen(name), topic);
     return topic;
 }
@@ -362,6 +371,8 @@ struct cv_fetch_partition *cv_source_partition(struct cv_source *source, const c
     struct cv_fetch_partition *partition;
     size_t need = (size_t)id + 1;
 
+    if (!topic->handle)
+        topic->handle = new_handle(topic, source->client);
     if (need > topic->partition_capacity) {
         size_t capacity = CV_MAX(need, topic->partition_capacity * 2);
 

@@ -130,10 +130,6 @@ static struct cv_record *append_held(struct cv_source *source, struct cv_fetch_p
         append_list(&f->held_tail, last);
     }
     f->held_bytes += bytes + sizeof *record;
-    if (f->held_bytes > source->memory_bytes / 4) {
-        p->overflow = true;
-        f->attention = true;
-    }
     return cv_chunk_append(last, record);
 }
 
@@ -174,8 +170,15 @@ static void on_message(rd_kafka_message_t *m, void *context)
         cv_fetch_on_error(source, p, m);
         return;
     }
-    if (!p || !p->running || m->offset < p->next)
+    if (!p || !p->running || p->overrun || m->offset < p->next)
         return;
+    if (f->held_bytes > source->held_bytes_max && !(p->open && m->offset < p->end)) {
+        /* Not kept: the batch that wants it starts the client again at this offset. */
+        pass_to(source, p, m->offset);
+        p->overrun = true;
+        f->attention = true;
+        return;
+    }
     record.key = m->key;
     record.value = m->payload;
     record.key_length = (uint32_t)m->key_len;
@@ -249,6 +252,7 @@ void cv_fetch_stop(struct cv_source *source, struct cv_fetch_partition *p)
         return;
     (void)rd_kafka_consume_stop(p->topic->handle, p->name.partition);
     p->running = false;
+    p->overrun = false;
 }
 
 /* Takes up where the last range ended if the new one begins there, else positions anew. */
@@ -382,7 +386,7 @@ static void look_at_positions(struct cv_source *source)
         return;
     list = rd_kafka_topic_partition_list_new((int)f->open_count);
     for (size_t i = 0; i < f->range_count; i++) {
-        if (f->ranges[i]->open && f->ranges[i]->running)
+        if (f->ranges[i]->open && f->ranges[i]->running && !f->ranges[i]->overrun)
             (void)rd_kafka_topic_partition_list_add(list, f->ranges[i]->name.topic,
                                                     f->ranges[i]->name.partition);
     }

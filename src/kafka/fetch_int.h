@@ -13,7 +13,7 @@ struct cv_fetch_chunk *cv_fetch_last_held(struct cv_fetch *fetch);
 /* trouble.c: an event of the queue that is not a record. `partition` may be NULL. */
 void cv_fetch_on_error(struct cv_source *source, struct cv_fetch_partition *partition,
                        const rd_kafka_message_t *message);
-/* Partitions out of range or holding too much; called outside the callback. */
+/* Partitions out of range, lost topics, too much held over; called outside the callback. */
 enum cv_code cv_fetch_attend(struct cv_source *source, struct cv_error *err);
 /* CV_TIMEOUT naming a partition that does not move. */
 enum cv_code cv_fetch_time_out(struct cv_source *source, struct cv_error *err);

@@ -93,7 +93,7 @@ static enum cv_code list_named(struct cv_source *source, const char *name, int64
     struct cv_fetch_topic *topic = cv_source_topic(source, name);
     rd_kafka_resp_err_t error;
 
-    if (!topic->handle || !topic->planned)
+    if (!topic->planned)
         return cv_fail(err, CV_CONFIG, "\"%.249s\" is not a topic name", name);
     for (;;) {
         CV_CLEANUP(free_metadata) metadata_t *metadata = NULL;

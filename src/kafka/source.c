@@ -31,6 +31,7 @@ static enum cv_code list_first(struct cv_source *source, struct cv_error *err)
     for (int64_t attempt = 1;; attempt++) {
         enum cv_code code = cv_source_list(source, deadline, &partitions, &attempt_err);
 
+        source->partition_count = partitions.count;
         if (code == CV_OK)
             return CV_OK;
         if (code != CV_NOT_FOUND || attempt >= source->options.fetch_offset_attempts) {
@@ -54,8 +55,9 @@ static enum cv_code open_source(struct cv_source *source, struct cv_error *err)
     length = strlen(source->subscription.description) + sizeof "KafkaV2[]";
     source->description = cv_alloc(length);
     (void)snprintf(source->description, length, "KafkaV2[%s]", source->subscription.description);
-    CV_DO(cv_source_connect(source, err));
+    CV_DO(cv_source_new_client(source, NULL, &source->planner, err));
     CV_DO(list_first(source, err));
+    CV_DO(cv_source_connect(source, err));
     id = rd_kafka_clusterid(source->planner, CV_SOURCE_REQUEST_MS);
     source->cluster_id = cv_strdup(id ? id : "");
     if (id)

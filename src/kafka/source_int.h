@@ -25,8 +25,8 @@ struct cv_fetch_partition;
 /* A topic that the client knows; lives as long as the source. */
 struct cv_fetch_topic {
     char *name;
-    rd_kafka_topic_t *handle;               /* of the client; NULL for a name that cannot be one */
-    rd_kafka_topic_t *planned;              /* of the planner */
+    rd_kafka_topic_t *handle;               /* of the client; NULL until a partition is read */
+    rd_kafka_topic_t *planned;              /* of the planner; NULL for what cannot be a name */
     struct cv_fetch_partition **partitions; /* by id; NULL = not read yet */
     size_t partition_capacity;
     int partitions_known; /* to the client */
@@ -43,8 +43,8 @@ struct cv_fetch_partition {
     bool open;      /* the range is not complete yet */
     bool drop_held;
     bool out_of_range; /* the broker refused the offset */
+    bool overrun;      /* a record was not kept, since too much is held over */
     bool suspect;      /* between batches its topic went away or ended before `next` */
-    bool overflow;     /* held over too much: to be stopped */
     size_t last_index; /* in the chunk numbered last_chunk */
     uint64_t last_chunk;
     struct cv_fingerprint fingerprint; /* offset -1: none yet */
@@ -106,6 +106,8 @@ struct cv_source {
     struct cv_map topics; /* name → struct cv_fetch_topic */
     struct cv_chunk_pool *pool;
     size_t memory_bytes;
+    size_t partition_count; /* when the source was opened */
+    size_t held_bytes_max;
     size_t queued_records_max;
     size_t queued_bytes_max;
     struct cv_trigger_clock clock;
@@ -123,6 +125,7 @@ struct cv_source {
 enum cv_code cv_source_pause(struct cv_source *source, struct cv_error *err);
 
 /* client.c */
+/* The client that fetches; its memory depends on the number of partitions. */
 enum cv_code cv_source_connect(struct cv_source *source, struct cv_error *err);
 /* `group` may be NULL. */
 enum cv_code cv_source_new_client(struct cv_source *source, const char *group,

@@ -54,7 +54,8 @@ void cv_fetch_on_error(struct cv_source *source, struct cv_fetch_partition *p,
                        rd_kafka_message_errstr(m));
         return;
     }
-    if (!p->running)
+    /* After a record that was not kept, the end of the partition says nothing about `next`. */
+    if (!p->running || p->overrun)
         return;
     if (m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         cv_fetch_pass(source, p, m->offset);
@@ -157,12 +158,16 @@ static enum cv_code settle_out_of_range(struct cv_source *source, struct cv_fetc
     return CV_OK;
 }
 
-/* Held records were dropped with `valid`; a partition that holds too much only stops fetching: what
- * it holds stays good, and the batch that takes it starts the client again. */
-static enum cv_code attend(struct cv_source *source, struct cv_fetch_partition *p, bool gone,
-                           struct cv_error *err)
+/* What was found about the source as a whole. */
+struct findings {
+    bool gone; /* the client lost a topic */
+    bool full; /* too much is held over */
+};
+
+static enum cv_code attend(struct cv_source *source, struct cv_fetch_partition *p,
+                           const struct findings *findings, struct cv_error *err)
 {
-    if (gone && p->running) {
+    if (findings->gone && p->running) {
         p->suspect = true;
         p->out_of_range |= p->open; /* asks whether it is there */
     }
@@ -170,28 +175,27 @@ static enum cv_code attend(struct cv_source *source, struct cv_fetch_partition *
         p->out_of_range = false;
         CV_DO(settle_out_of_range(source, p, err));
     }
-    if (p->overflow) {
-        p->overflow = false;
-        if (!p->open)
-            cv_fetch_stop(source, p);
-    }
+    /* What is held over stays good; the batch that takes it starts the client again. */
+    if (findings->full && !p->open)
+        cv_fetch_stop(source, p);
     return CV_OK;
 }
 
 enum cv_code cv_fetch_attend(struct cv_source *source, struct cv_error *err)
 {
+    struct cv_fetch *f = &source->fetch;
+    struct findings findings = {f->topic_gone, f->held_bytes > source->held_bytes_max};
     const struct cv_map_slot *slot;
     size_t position = 0;
-    bool gone = source->fetch.topic_gone;
 
-    source->fetch.topic_gone = false;
-    source->fetch.attention = false;
+    f->topic_gone = false;
+    f->attention = false;
     while ((slot = cv_map_next(&source->topics, &position))) {
         struct cv_fetch_topic *topic = slot->value;
 
         for (size_t i = 0; i < topic->partition_capacity; i++) {
             if (topic->partitions[i])
-                CV_DO(attend(source, topic->partitions[i], gone, err));
+                CV_DO(attend(source, topic->partitions[i], &findings, err));
         }
     }
     return CV_OK;

@@ -6,6 +6,7 @@
 #include "kafka/source.h"
 
 #include "base/time.h"
+#include "kafka/fetch_int.h"
 #include "kafka/mock.h"
 #include "test.h"
 #include "tsan_threads.h"
@@ -19,8 +20,12 @@ struct fixture {
     struct cv_source_options options;
     struct cv_source *source;
     struct cv_offsets start;
+    size_t memory_bytes;
+    size_t padding; /* blanks after the text of each value */
     char warnings[2048];
 };
+
+#define PADDING_MAX 2000
 
 static void collect_warning(void *context, const char *message)
 {
@@ -32,10 +37,10 @@ static void collect_warning(void *context, const char *message)
 static void put(struct fixture *f, const char *topic, int32_t partition, int from, int to)
 {
     struct cv_error err = CV_ERROR_INIT;
-    char text[32];
+    char text[32 + PADDING_MAX];
 
     for (int i = from; i < to; i++) {
-        (void)snprintf(text, sizeof text, "%d:%d", (int)partition, i);
+        (void)snprintf(text, sizeof text, "%d:%d%*s", (int)partition, i, (int)f->padding, "");
         CV_ASSERT_OK(cv_mock_broker_produce(f->broker, topic, partition, (struct cv_str){0},
                                             cv_str_from(text), 1700000000000 + i, &err),
                      &err);
@@ -63,6 +68,7 @@ static int set_up(void **state)
     set_option(f, "subscribe", "t");
     set_option(f, "startingOffsets", "earliest");
     set_option(f, "fetchOffset.retryIntervalMs", "50");
+    f->memory_bytes = (size_t)16 << 20;
     *state = f;
     return 0;
 }
@@ -84,7 +90,7 @@ static void open_source(struct fixture *f)
 {
     struct cv_source_config config = {.options = &f->options,
                                       .job = "unit",
-                                      .memory_bytes = (size_t)16 << 20,
+                                      .memory_bytes = f->memory_bytes,
                                       .warn = collect_warning,
                                       .warn_context = f};
     struct cv_error err = CV_ERROR_INIT;
@@ -119,8 +125,8 @@ static size_t read_range(struct fixture *f, const struct cv_offsets *start,
 
             assert_int_equal(r->offset, want->offset);
             (void)snprintf(text, sizeof text, "%d:%d", (int)r->source->partition, (int)r->offset);
-            assert_int_equal(r->value_length, strlen(text));
-            assert_memory_equal(r->value, text, r->value_length);
+            assert_int_equal(r->value_length, strlen(text) + f->padding);
+            assert_memory_equal(r->value, text, strlen(text));
             assert_null(r->key);
             assert_int_equal(r->timestamp_ms, 1700000000000 + r->offset);
             assert_int_equal(r->timestamp_type, 0);
@@ -190,6 +196,49 @@ static void hands_out_what_was_held_over(void **state)
     assert_int_equal(total, 999);
     assert_in_range(batches, 10, 15);
     assert_int_equal(run_batch(f), 0);
+}
+
+/* More arrives before its batch than may be held over: what is not kept is fetched again. */
+static void fetches_again_what_is_too_much_to_hold(void **state)
+{
+    struct fixture *f = *state;
+    size_t total = 0;
+
+    f->padding = 1000;
+    f->memory_bytes = 1; /* the least: 4 MiB, a quarter of it held over */
+    put(f, "t", 0, 0, 3000);
+    put(f, "t", 1, 0, 3000);
+    put(f, "t", 2, 0, 1500);
+    set_option(f, "maxOffsetsPerTrigger", "700");
+    open_source(f);
+    while (total < 7500) {
+        size_t count = run_batch(f);
+
+        assert_in_range(count, 1, 702);
+        total += count;
+    }
+    assert_int_equal(total, 7500);
+    assert_int_equal(run_batch(f), 0);
+}
+
+/* The end of a partition that follows a record which was not kept must not pass over it. */
+static void the_end_of_a_partition_passes_nothing_over(void **state)
+{
+    struct fixture *f = *state;
+    rd_kafka_message_t message = {.err = RD_KAFKA_RESP_ERR__PARTITION_EOF, .offset = 100};
+    struct cv_fetch_partition *p;
+
+    open_source(f);
+    p = cv_source_partition(f->source, "t", 0);
+    p->running = true;
+    p->overrun = true;
+    p->next = 7;
+    cv_fetch_on_error(f->source, p, &message);
+    assert_int_equal(p->next, 7);
+    p->overrun = false;
+    cv_fetch_on_error(f->source, p, &message);
+    assert_int_equal(p->next, 100);
+    p->running = false;
 }
 
 static void reads_a_range_again_after_a_cancellation(void **state)
@@ -441,6 +490,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_batch_after_batch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hands_out_what_was_held_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fetches_again_what_is_too_much_to_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_a_partition_passes_nothing_over, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(reads_a_range_again_after_a_cancellation, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(waiting_ends_with_a_cancellation, set_up, tear_down),
