@@ -264,7 +264,7 @@ static void add_group(struct cv_dictionary *dictionary, const struct cv_str *val
         hashes[i] = hash_bytes(values[i].ptr, values[i].length);
         __builtin_prefetch(&dictionary->slots[hashes[i] & mask]);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && dictionary->count; i++) {
         uint64_t slot = dictionary->slots[hashes[i] & mask];
 
         __builtin_prefetch(dictionary->values.data + (slot >> 32));

@@ -62,9 +62,17 @@ static inline void decoding_close(struct decoding *d)
     d->decoder = NULL;
 }
 
+static inline void decoding_clear(struct decoding *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        free((void *)(uintptr_t)d->records[i].value);
+    d->count = 0;
+}
+
 static inline void decoding_release(struct decoding *d)
 {
     decoding_close(d);
+    decoding_clear(d);
     cv_arena_release(&d->arena);
 }
 
@@ -82,14 +90,14 @@ static inline struct cv_record *decoding_add_bytes(struct decoding *d, const cha
                                                    const void *value, size_t length)
 {
     struct cv_record *record = &d->records[d->count];
-    uint8_t *copy = malloc(length ? length : 1);
+    uint8_t *copy = value ? malloc(length ? length : 1) : NULL;
 
     if (value)
         memcpy(copy, value, length);
     *record = (struct cv_record){
         .key = (const uint8_t *)key,
         .key_length = key ? (uint32_t)strlen(key) : 0,
-        .value = value ? copy : NULL,
+        .value = copy,
         .value_length = value ? (uint32_t)length : 0,
         .offset = 1042 + (int64_t)d->count,
         .timestamp_ms = 1000,
@@ -117,13 +125,6 @@ static inline enum cv_code decoding_run(struct decoding *d)
 
     cv_error_clear(&d->err);
     return cv_decode_worker_run(d->worker, &chunk, &d->batch, &d->err);
-}
-
-static inline void decoding_clear(struct decoding *d)
-{
-    for (size_t i = 0; i < d->count; i++)
-        free((void *)(uintptr_t)d->records[i].value);
-    d->count = 0;
 }
 
 static inline void show_value(const struct cv_column *c, size_t row, struct cv_buf *out);
