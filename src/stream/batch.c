@@ -5,6 +5,7 @@
  * batch is decoded by the engine's thread itself. */
 #include "stream/engine_int.h"
 
+#include "base/log.h"
 #include "base/queue.h"
 #include "base/time.h"
 
@@ -12,11 +13,15 @@
 
 /* Below this many offsets starting workers costs more than it gains. */
 #define INLINE_RECORDS_MAX 20000
+#define RUNNING_LINE_US    (10 * CV_US_PER_SECOND) /* between lines of a long batch */
 
 struct batch_run {
     struct cv_engine *engine;
     struct cv_data_writer *writer;
     struct cv_queue queue;
+    int64_t span;         /* offsets to read */
+    int64_t read;         /* records handed out so far */
+    int64_t line_us;      /* monotonic time of the last line about them */
     pthread_mutex_t lock; /* of the members below */
     pthread_cond_t turn;
     uint64_t next_sequence;
@@ -98,6 +103,19 @@ static bool run_cancelled(void *context)
     return atomic_load(&run->failed) || cv_engine_abandon(run->engine);
 }
 
+/* A long batch says how far it is; a silent one looks like a stuck one. */
+static void say_running(struct batch_run *run, size_t records)
+{
+    int64_t now_us = cv_monotonic_us();
+
+    run->read += (int64_t)records;
+    if (now_us - run->line_us < RUNNING_LINE_US)
+        return;
+    run->line_us = now_us;
+    cv_log_info("batch %lld: %lld of at most %lld records read", (long long)run->engine->next_batch,
+                (long long)run->read, (long long)run->span);
+}
+
 /* Hands the chunks of the open range to the queue, or decodes them here without workers. */
 static enum cv_code fetch_all(struct batch_run *run, bool inline_decode, struct cv_error *err)
 {
@@ -110,6 +128,7 @@ static enum cv_code fetch_all(struct batch_run *run, bool inline_decode, struct 
         CV_DO(cv_source_fetch_next(engine->source, run_cancelled, run, &chunk, err));
         if (!chunk)
             return CV_OK;
+        say_running(run, chunk->count);
         if (inline_decode) {
             code = decode_and_append(run, engine->workers[0], chunk, err);
             chunk->release(chunk);
@@ -155,18 +174,18 @@ static enum cv_code fetch_with_workers(struct batch_run *run, struct cv_error *e
 static enum cv_code read_range(struct batch_run *run, const struct cv_offsets *start,
                                const struct cv_offsets *end, struct cv_error *err)
 {
-    int64_t span = 0;
     enum cv_code code;
 
+    run->line_us = cv_monotonic_us();
     for (size_t i = 0; i < end->count; i++) {
         const struct cv_offset *to = &end->items[i];
         const struct cv_offset *from = cv_offsets_find(start, to->topic, to->partition);
 
         if (from && to->offset > from->offset)
-            span += to->offset - from->offset;
+            run->span += to->offset - from->offset;
     }
     CV_DO(cv_source_fetch_begin(run->engine->source, start, end, err));
-    if (span <= INLINE_RECORDS_MAX)
+    if (run->span <= INLINE_RECORDS_MAX)
         code = fetch_all(run, true, err);
     else
         code = fetch_with_workers(run, err);
