@@ -7,7 +7,8 @@
 #include "base/limits.h"
 #include "kafka/source_int.h"
 
-#define RETRY_MS 100 /* between attempts while no broker answers */
+#define RETRY_MS       100   /* between attempts while no broker answers */
+#define REQUEST_MS_MAX 32000 /* for a broker that answers, but slowly */
 
 typedef const struct rd_kafka_metadata metadata_t;
 
@@ -45,6 +46,13 @@ static enum cv_code wait_or_fail(struct cv_source *source, rd_kafka_resp_err_t e
     return CV_OK;
 }
 
+/* A request that was sent and not answered gets twice the time. */
+static int next_timeout(int timeout_ms, rd_kafka_resp_err_t error)
+{
+    return error == RD_KAFKA_RESP_ERR__TIMED_OUT ? CV_MIN(2 * timeout_ms, REQUEST_MS_MAX)
+                                                 : timeout_ms;
+}
+
 /* What the client said before a request that succeeded is history. */
 static void forget_errors(struct cv_source *source)
 {
@@ -57,16 +65,18 @@ static enum cv_code request_metadata(struct cv_source *source, struct cv_fetch_t
                                      int64_t deadline_us, metadata_t **ret_metadata,
                                      struct cv_error *err)
 {
+    int timeout_ms = CV_SOURCE_REQUEST_MS;
     rd_kafka_resp_err_t error;
 
     for (;;) {
         error = rd_kafka_metadata(source->planner, topic ? 0 : 1, topic ? topic->planned : NULL,
-                                  ret_metadata, CV_SOURCE_REQUEST_MS);
+                                  ret_metadata, timeout_ms);
         if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
             forget_errors(source);
             return CV_OK;
         }
         CV_DO(wait_or_fail(source, error, "listing of topics", deadline_us, err));
+        timeout_ms = next_timeout(timeout_ms, error);
     }
 }
 
@@ -149,7 +159,7 @@ enum cv_code cv_source_list(struct cv_source *source, int64_t deadline_us,
 
 /* One ListOffsets request per leader. Partitions that were not answered keep an error. */
 static rd_kafka_resp_err_t request_offsets(struct cv_source *source,
-                                           const struct cv_offsets *wanted,
+                                           const struct cv_offsets *wanted, int timeout_ms,
                                            struct cv_offsets *answer, struct cv_offsets *left)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)wanted->count);
@@ -164,7 +174,7 @@ static rd_kafka_resp_err_t request_offsets(struct cv_source *source,
         entry->offset = item->offset;
         entry->err = RD_KAFKA_RESP_ERR__IN_PROGRESS;
     }
-    error = rd_kafka_offsets_for_times(source->planner, list, CV_SOURCE_REQUEST_MS);
+    error = rd_kafka_offsets_for_times(source->planner, list, timeout_ms);
     for (int i = 0; i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *entry = &list->elems[i];
 
@@ -194,10 +204,11 @@ static enum cv_code request_all(struct cv_source *source, struct cv_offsets *wan
                                 struct cv_error *err)
 {
     size_t unknown_attempts = 0;
+    int timeout_ms = CV_SOURCE_REQUEST_MS;
 
     while (wanted->count > 0) {
         CV_CLEANUP(cv_offsets_release) struct cv_offsets left = {0};
-        rd_kafka_resp_err_t error = request_offsets(source, wanted, answer, &left);
+        rd_kafka_resp_err_t error = request_offsets(source, wanted, timeout_ms, answer, &left);
 
         if (left.count == 0) {
             forget_errors(source);
@@ -210,6 +221,7 @@ static enum cv_code request_all(struct cv_source *source, struct cv_offsets *wan
             error = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
         }
         CV_DO(wait_or_fail(source, error, "listing of offsets", deadline_us, err));
+        timeout_ms = next_timeout(timeout_ms, error);
         cv_offsets_copy(wanted, &left);
     }
     return CV_OK;

@@ -43,6 +43,10 @@ static enum cv_code parse_pattern(const char *text, struct cv_subscription *s, s
     int code;
 
     s->kind = CV_SUBSCRIBE_PATTERN;
+    if (strstr(text, "&&"))
+        return cv_fail(err, CV_UNSUPPORTED,
+                       "source.subscribePattern: intersections of character classes (&&) are not "
+                       "supported");
     s->pattern =
         pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &where, NULL);
     if (!s->pattern) {

@@ -333,6 +333,8 @@ static void patterns_are_searched_not_matched_whole(void **state)
     assert_false(cv_subscription_matches(&s, "x12b"));
     cv_subscription_release(&s);
     CV_ASSERT_FAILS(cv_subscription_parse(&bad, &s, &err), CV_CONFIG, "subscribePattern", &err);
+    bad.subscribe_pattern = "[a-z&&[^b]]";
+    CV_ASSERT_FAILS(cv_subscription_parse(&bad, &s, &err), CV_UNSUPPORTED, "&&", &err);
     o.subscribe_pattern = ".*";
     CV_ASSERT_OK(cv_subscription_parse(&o, &s, &err), &err);
     assert_false(cv_subscription_matches(&s, "__consumer_offsets"));

@@ -221,6 +221,42 @@ static void fetches_again_what_is_too_much_to_hold(void **state)
     assert_int_equal(run_batch(f), 0);
 }
 
+/* Ranges of all kinds: continued, empty, begun again, cut short and read once more. */
+static void reads_any_range_exactly(void **state)
+{
+    struct fixture *f = *state;
+    struct cv_offsets end = {0};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_chunk *chunk;
+    unsigned seed = 1;
+
+    f->memory_bytes = 1;
+    for (int32_t partition = 0; partition < 3; partition++)
+        put(f, "t", partition, 0, 5000);
+    open_source(f);
+    for (int round = 0; round < 60; round++) {
+        cv_offsets_copy(&end, &f->start);
+        for (size_t i = 0; i < end.count; i++) {
+            int64_t *from = &f->start.items[i].offset;
+            int64_t span = rand_r(&seed) % 4 * 300;
+
+            if (rand_r(&seed) % 10 == 0)
+                *from = rand_r(&seed) % 5001;
+            end.items[i].offset = CV_MIN(*from + span, 5000);
+        }
+        if (round % 7 == 3) {
+            CV_ASSERT_OK(cv_source_fetch_begin(f->source, &f->start, &end, &err), &err);
+            CV_ASSERT_OK(cv_source_fetch_next(f->source, NULL, NULL, &chunk, &err), &err);
+            cv_source_fetch_cancel(f->source);
+            if (chunk)
+                chunk->release(chunk);
+        }
+        (void)read_range(f, &f->start, &end);
+        cv_offsets_copy(&f->start, &end);
+    }
+    cv_offsets_release(&end);
+}
+
 /* The end of a partition that follows a record which was not kept must not pass over it. */
 static void the_end_of_a_partition_passes_nothing_over(void **state)
 {
@@ -491,6 +527,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_batch_after_batch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hands_out_what_was_held_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(fetches_again_what_is_too_much_to_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_any_range_exactly, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_a_partition_passes_nothing_over, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(reads_a_range_again_after_a_cancellation, set_up,
