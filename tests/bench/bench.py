@@ -254,7 +254,7 @@ class Bench:
         from spark import Spark
 
         if self.spark is None:
-            self.spark = Spark(self.folder / "spark", memory="3g").start()
+            self.spark = Spark(self.folder / "spark", memory="3g", java_options="").start()
             self.spark.add_catalog(self.lake)
         self.warm_up(data, topic)
         java = java_child(self.spark.process.pid)

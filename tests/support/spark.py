@@ -19,9 +19,10 @@ class SparkError(Exception):
 
 
 class Spark(Process):
-    def __init__(self, folder, memory="1g", master="local[2]"):
+    def __init__(self, folder, memory="1g", master="local[2]", java_options="-XX:+UseSerialGC"):
         super().__init__(folder, "spark")
         self.memory = memory
+        self.java_options = java_options
         self.master = master
         self.connection = None
         self.requests = 0
@@ -31,7 +32,8 @@ class Spark(Process):
         address = os.path.join(tempfile.mkdtemp(prefix="calve-spark-"), "socket")
         listener = multiprocessing.connection.Listener(address, "AF_UNIX")
         env = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "TZ": "UTC"}
-        self.spawn([sys.executable, os.path.abspath(__file__), address, self.memory, self.master], env)
+        self.spawn([sys.executable, os.path.abspath(__file__), address, self.memory, self.master,
+                    self.java_options], env)  # fmt: skip
         listener._listener._socket.settimeout(1)
 
         def connected():
@@ -96,7 +98,7 @@ result = sink.getvalue()
 """
 
 
-def _session(memory, master):
+def _session(memory, master, java_options):
     from pyspark.sql import SparkSession
 
     jars = ",".join(str(p) for p in sorted((CACHE / "spark" / "jars").glob("*.jar")))
@@ -110,7 +112,7 @@ def _session(memory, master):
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.ansi.enabled": "true",
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Duser.timezone=UTC",
+        "spark.driver.extraJavaOptions": f"{java_options} -Duser.timezone=UTC",
     }
     builder = SparkSession.builder.master(master).appName("calve-tests")
     for key, value in settings.items():
@@ -120,9 +122,9 @@ def _session(memory, master):
     return session
 
 
-def _serve(address, memory, master):
+def _serve(address, memory, master, java_options):
     connection = multiprocessing.connection.Client(address, "AF_UNIX")
-    scope = {"spark": _session(memory, master)}
+    scope = {"spark": _session(memory, master, java_options)}
     connection.send((0, True, None))
     while True:
         try:
@@ -140,4 +142,4 @@ def _serve(address, memory, master):
 
 
 if __name__ == "__main__":
-    _serve(*sys.argv[1:4])
+    _serve(*sys.argv[1:5])
