@@ -52,6 +52,7 @@ def test_many_partitions_unsorted(lake, broker, topics, request, fanout, campaig
     check_table(lake, "db.t")
 
 
+@pytest.mark.timeout(900)
 def test_deep_backlog_of_one_partition(lake, broker, topics, campaign):
     """A backlog much larger than the limit in one batch: fetching waits for the writer."""
     count = 400_000 if campaign else 60_000

@@ -38,6 +38,7 @@ def lab(tmp_path):
     return Lake(tmp_path / "lab08")
 
 
+@pytest.mark.timeout(900)
 def test_orders_end_to_end(lake, lab, broker, topics, topic, registry, value_options, spark, duckdb, campaign):
     topics.add_partitions(topic, 3)
     schema_id = registry.register(f"{topic}-value", orders.PLAIN)
