@@ -52,30 +52,27 @@ struct verification {
     size_t left;
 };
 
-static struct probe *find_probe(struct verification *v, const rd_kafka_message_t *m)
+static struct probe *find_probe(const rd_kafka_message_t *m)
 {
-    const char *topic = m->rkt ? rd_kafka_topic_name(m->rkt) : "";
+    const struct cv_fetch_topic *topic = m->rkt ? rd_kafka_topic_opaque(m->rkt) : NULL;
 
-    for (size_t i = 0; i < v->count; i++) {
-        const struct cv_fingerprint *wanted = v->probes[i].wanted;
-
-        if (!v->probes[i].done && wanted->partition == m->partition &&
-            strcmp(wanted->topic, topic) == 0)
-            return &v->probes[i];
-    }
-    return NULL;
+    if (!topic || (size_t)m->partition >= topic->partition_capacity ||
+        !topic->partitions[m->partition])
+        return NULL;
+    return topic->partitions[m->partition]->probe;
 }
 
 /* A record that compaction removed since, or that is behind the end, proves nothing. */
 static void on_probe(rd_kafka_message_t *m, void *context)
 {
     struct verification *v = context;
-    struct probe *probe = find_probe(v, m);
+    struct probe *probe = find_probe(m);
     rd_kafka_timestamp_type_t type;
     struct cv_record record = {0};
 
-    if (!probe || (m->err && m->err != RD_KAFKA_RESP_ERR__PARTITION_EOF &&
-                   m->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET))
+    if (!probe || probe->done ||
+        (m->err && m->err != RD_KAFKA_RESP_ERR__PARTITION_EOF &&
+         m->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET))
         return;
     if (!m->err && m->offset < probe->wanted->offset)
         return;
@@ -104,6 +101,7 @@ static enum cv_code run_probes(struct cv_source *source, struct verification *v,
         if (probe->done)
             continue;
         cv_fetch_stop(source, probe->partition);
+        probe->partition->probe = probe;
         code = cv_fetch_start(source, probe->partition, probe->wanted->offset, queue, err);
     }
     while (code == CV_OK && v->left > 0) {
@@ -116,8 +114,10 @@ static enum cv_code run_probes(struct cv_source *source, struct verification *v,
                                   "reading of the last records of the previous run", err);
     }
     for (size_t i = 0; i < v->count; i++) {
-        if (v->probes[i].partition)
+        if (v->probes[i].partition) {
             cv_fetch_stop(source, v->probes[i].partition);
+            v->probes[i].partition->probe = NULL;
+        }
     }
     rd_kafka_queue_destroy(queue);
     return code;

@@ -47,6 +47,7 @@ struct cv_fetch_partition {
     bool suspect;      /* between batches its topic went away or ended before `next` */
     size_t last_index; /* in the chunk numbered last_chunk */
     uint64_t last_chunk;
+    void *probe;                       /* while a fingerprint is verified */
     struct cv_fingerprint fingerprint; /* offset -1: none yet */
     bool has_fingerprint;              /* of this batch */
 };
