@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -90,6 +91,9 @@ int main(int argc, char **argv)
     int status = 0;
     int words;
 
+    /* An arena per thread keeps what each one freed: with workers and the client's threads a long
+     * run of wide rows held 309 MB instead of 235. The record path does not allocate. */
+    (void)mallopt(M_ARENA_MAX, 2);
     (void)signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         print_usage(stderr);

@@ -74,6 +74,8 @@ static enum cv_code open_source(struct cv_engine *engine, struct cv_error *err)
         .job = engine->job->options.job,
         .memory_bytes = (size_t)engine->job->options.memory_bytes / 4,
         .warn = warn_line,
+        .cancelled = cv_engine_abandon,
+        .cancel_context = engine,
     };
 
     return cv_source_open(&config, &engine->source, err);
