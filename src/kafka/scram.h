@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "kafka/sha2.h"
+#include "codec/sha2.h"
 
 #define CV_SCRAM_SALT_BYTES_MAX 256
 #define CV_SCRAM_ITERATIONS_MAX 1000000 /* what a server may ask for */
