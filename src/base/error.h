@@ -37,7 +37,15 @@
     X(FAULT, "injected fault", 3)                                                                  \
     X(INTERNAL, "internal error", 3)
 
-enum cv_code {
+/* On a type, which only clang knows: no call that returns a cv_code may be ignored unless (void)
+ * says so. */
+#ifdef __clang__
+#define CV_MUST_USE __attribute__((warn_unused_result))
+#else
+#define CV_MUST_USE
+#endif
+
+enum CV_MUST_USE cv_code {
 #define CV_CODE_ENUM(name, text, status) CV_##name,
     CV_CODE_LIST(CV_CODE_ENUM)
 #undef CV_CODE_ENUM
@@ -62,7 +70,6 @@ struct cv_error {
     {                                                                                              \
         CV_OK, 0, "", ""                                                                           \
     }
-#define CV_MUST_USE          __attribute__((warn_unused_result))
 #define CV_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Sets the error and returns code. `err` may be NULL (the code alone is wanted). */

@@ -32,7 +32,8 @@ static enum cv_code compile(struct cv_decoder *d, struct cv_error *err)
     if (d->format->compile)
         CV_DO(d->format->compile(d, &problems, err));
     if (problems.length > 0) {
-        cv_fail(err, CV_SCHEMA, "the records do not fit the table: %s", cv_buf_text(&problems));
+        (void)cv_fail(err, CV_SCHEMA, "the records do not fit the table: %s",
+                      cv_buf_text(&problems));
         cv_hint(err, "name other columns in the select, alter the table, or set "
                      "sink.ignore-unknown for fields that need no column");
         return CV_SCHEMA;
@@ -187,9 +188,9 @@ static enum cv_code fail_record(const struct cv_decode_worker *worker,
     const struct cv_decode_fault *fault = &worker->fault;
     bool field = fault->field && fault->field[0];
 
-    cv_fail(err, CV_RECORD, "topic %s[%d]@%lld: %s%s%s%s", record->source->topic,
-            record->source->partition, (long long)record->offset, field ? "field " : "",
-            field ? fault->field : "", field ? ": " : "", fault->reason);
+    (void)cv_fail(err, CV_RECORD, "topic %s[%d]@%lld: %s%s%s%s", record->source->topic,
+                  record->source->partition, (long long)record->offset, field ? "field " : "",
+                  field ? fault->field : "", field ? ": " : "", fault->reason);
     cv_hint(err,
             "value.mode PERMISSIVE or DROPMALFORMED goes on past such records and counts them");
     return CV_RECORD;

@@ -108,8 +108,9 @@ void cv_registry_free(struct cv_registry *registry)
 
 static enum cv_code refuse_access(const char *url, int status, struct cv_error *err)
 {
-    cv_fail(err, CV_AUTH, "schema registry %s answers %d: it does not let this job read schemas",
-            url, status);
+    (void)cv_fail(err, CV_AUTH,
+                  "schema registry %s answers %d: it does not let this job read schemas", url,
+                  status);
     cv_hint(err, "set value.basic.auth.user.info (user:password) or value.bearer.auth.token to an "
                  "account that may read subjects and schemas");
     return CV_AUTH;
@@ -134,7 +135,7 @@ static enum cv_code ask(struct cv_registry *r, size_t index, const char *path, i
     if (status == 401 || status == 403)
         return refuse_access(shown, status, err);
     if (status == 429 || status >= 500) {
-        cv_fail(err, CV_IO, "schema registry %s answers %d", shown, status);
+        (void)cv_fail(err, CV_IO, "schema registry %s answers %d", shown, status);
         err->flags |= CV_ERROR_RETRIABLE;
         return CV_IO;
     }
@@ -223,7 +224,8 @@ static enum cv_code fetch_answer(struct cv_registry *r, const char *path, struct
     if (status == 404 && cv_registry_parse_error(text) != 0)
         return cv_fail(err, CV_NOT_FOUND, "schema registry %s has no %s", shown, path);
     if (status != 200) {
-        cv_fail(err, CV_REGISTRY, "schema registry %s answers %d to GET %s", shown, status, path);
+        (void)cv_fail(err, CV_REGISTRY, "schema registry %s answers %d to GET %s", shown, status,
+                      path);
         cv_hint(err, "value.schema.registry.url is where /subjects and /schemas/ids stand; some "
                      "registries want a path such as /apis/ccompat/v7");
         return CV_REGISTRY;
