@@ -231,7 +231,7 @@ static enum cv_code print_result(const struct demo *demo, struct cv_table *table
         "\nEverything is in %s; orders.yaml is the job. Read the table with PyIceberg:\n\n"
         "  python3 -c \"from pyiceberg.catalog.sql import SqlCatalog as C; print(C('lake', "
         "uri='sqlite:///%s/lake.db', warehouse='file://%s/warehouse')"
-        ".load_table('shop.orders').scan().to_pandas())\"\n\n"
+        ".load_table('shop.orders').scan().to_arrow())\"\n\n"
         "or its files with DuckDB:\n\n"
         "  duckdb -c \"SELECT supplier, count(*), sum(price) FROM "
         "read_parquet('%s/warehouse/shop/orders/data/**/*.parquet') GROUP BY ALL\"\n",

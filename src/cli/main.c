@@ -27,12 +27,14 @@ const struct cv_command *const cv_commands[] = {
     NULL,
 };
 
-static void print_usage(FILE *out)
+/* The commands whose names begin with `group` ("table"); all of them when it is empty. */
+static void print_usage(FILE *out, const char *group)
 {
     (void)fprintf(out, "calve streams Kafka topics into Apache Iceberg tables, exactly once.\n\n"
                        "usage: calve COMMAND …\n\n");
     for (size_t i = 0; cv_commands[i]; i++)
-        (void)fprintf(out, "  %-18s %s\n", cv_commands[i]->name, cv_commands[i]->about);
+        if (strncmp(cv_commands[i]->name, group, strlen(group)) == 0)
+            (void)fprintf(out, "  %-18s %s\n", cv_commands[i]->name, cv_commands[i]->about);
     (void)fprintf(out, "\n`calve COMMAND --help` tells more; `man calve` tells all.\n"
                        "Exit status: 0 fine, 1 findings, 2 wrong usage or configuration, 3 the "
                        "run failed.\n");
@@ -75,12 +77,38 @@ static const struct cv_command *find_command(int argc, char **argv, int *ret_wor
     return NULL;
 }
 
+/* True for the first word of commands of two words. */
+static bool is_group(const char *word)
+{
+    size_t length = strlen(word);
+
+    for (size_t i = 0; cv_commands[i]; i++)
+        if (strncmp(cv_commands[i]->name, word, length) == 0 && cv_commands[i]->name[length] == ' ')
+            return true;
+    return false;
+}
+
 static bool wants_help(int argc, char **argv)
 {
     for (int i = 0; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
     return false;
+}
+
+/* `calve table` or an unknown name: what there is instead. */
+static int without_command(int argc, char **argv)
+{
+    const char *group = is_group(argv[0]) ? argv[0] : "";
+
+    if (*group && wants_help(argc - 1, argv + 1)) {
+        print_usage(stdout, group);
+        return 0;
+    }
+    (void)fprintf(stderr, "calve: there is no command \"%s%s%s\"\n\n", argv[0], argc > 1 ? " " : "",
+                  argc > 1 ? argv[1] : "");
+    print_usage(stderr, group);
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -96,7 +124,7 @@ int main(int argc, char **argv)
     (void)mallopt(M_ARENA_MAX, 2);
     (void)signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
-        print_usage(stderr);
+        print_usage(stderr, "");
         return 2;
     }
     if (strcmp(argv[1], "--version") == 0) {
@@ -105,16 +133,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
-        print_usage(stdout);
+        print_usage(stdout, "");
         return 0;
     }
     command = find_command(argc - 1, argv + 1, &words);
-    if (!command) {
-        (void)fprintf(stderr, "calve: there is no command \"%s%s%s\"\n\n", argv[1],
-                      argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
-        print_usage(stderr);
-        return 2;
-    }
+    if (!command)
+        return without_command(argc - 1, argv + 1);
     if (wants_help(argc - 1 - words, argv + 1 + words)) {
         cv_command_print_help(command);
         return 0;
