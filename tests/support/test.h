@@ -68,7 +68,7 @@ static inline void cv_test_assert_hex(const void *bytes, size_t length, const ch
     assert_memory_equal(bytes, wanted, wanted_length);
 }
 
-/* Path of a file of the independent test data; skips the test where the folder is absent. */
+/* Path of a file of the independent test data; skips where it is absent: ask before allocating. */
 static inline const char *cv_test_data(const char *name)
 {
     static char path[4096];
