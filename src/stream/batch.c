@@ -249,6 +249,33 @@ static void remove_files(struct cv_engine *engine, const struct cv_data_file *fi
         (void)cv_store_remove(engine->table->store, files[i].path, NULL);
 }
 
+/* A table that was rolled back while the job runs lacks batches that nobody would miss later. Where
+ * the snapshot itself is gone its history was expired, which takes no rows away. */
+static enum cv_code check_history(struct cv_engine *engine, struct cv_error *err)
+{
+    struct cv_table *table = engine->table;
+    const struct cv_memo *memo = &engine->memo;
+    const struct cv_snapshot *snapshot;
+
+    CV_DO(cv_table_refresh(table, err));
+    if (memo->snapshot_id < 0 || !cv_table_metadata_snapshot(table->metadata, memo->snapshot_id))
+        return CV_OK;
+    snapshot = cv_table_metadata_head(table->metadata, cv_table_branch(table));
+    for (size_t left = table->metadata->snapshot_count; snapshot && left; left--) {
+        if (snapshot->id == memo->snapshot_id)
+            return CV_OK;
+        snapshot = cv_table_metadata_snapshot(table->metadata, snapshot->parent_id);
+    }
+    (void)cv_fail(err, CV_CONTRADICTION,
+                  "snapshot %lld of batch %lld is in the history of table %s no more: was the "
+                  "table rolled back?",
+                  (long long)memo->snapshot_id, (long long)memo->snapshot_epoch,
+                  engine->job->sink.table);
+    cv_hint(err, "start again with --resume-from=table to read what it lost once more, or with "
+                 "--resume-from=checkpoint to go on without it");
+    return CV_CONTRADICTION;
+}
+
 static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_file *files,
                                  size_t count, const struct cv_offsets *end,
                                  struct cv_batch_outcome *outcome, struct cv_error *err)
@@ -265,7 +292,9 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
     append.cluster_id = cv_source_cluster_id(engine->source);
     append.offsets_json = cv_buf_text(&offsets);
     append.summary = &engine->job->sink.snapshot_properties;
-    code = cv_table_append(engine->table, &append, &result, err);
+    code = check_history(engine, err);
+    if (code == CV_OK)
+        code = cv_table_append(engine->table, &append, &result, err);
     if (code == CV_OK && result.already_done)
         code = cv_fail(err, CV_LOCKED,
                        "batch %lld of this query is in the table already: another process runs "

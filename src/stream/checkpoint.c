@@ -82,6 +82,22 @@ static enum cv_code take_lock(struct cv_checkpoint *checkpoint, struct cv_error 
     return CV_OK;
 }
 
+enum cv_code cv_checkpoint_check_lock(const struct cv_checkpoint *checkpoint, struct cv_error *err)
+{
+    char path[CV_PATH_BYTES_MAX];
+    struct stat held;
+    struct stat named;
+
+    if (checkpoint->lock < 0)
+        return CV_OK;
+    if (fstat(checkpoint->lock, &held) == 0 &&
+        stat(path_of(checkpoint, "calve.lock", path), &named) == 0 && held.st_ino == named.st_ino &&
+        held.st_dev == named.st_dev)
+        return CV_OK;
+    return cv_fail(err, CV_LOCKED, "calve.lock was taken away: another process may be using %s",
+                   checkpoint->folder);
+}
+
 static enum cv_code newest_of(const struct cv_checkpoint *checkpoint, const char *log,
                               int64_t *ret_newest, struct cv_error *err)
 {
@@ -111,8 +127,8 @@ static enum cv_code read_query_id(struct cv_checkpoint *checkpoint, struct cv_er
     const char *id;
     enum cv_code code = cv_file_read(path_of(checkpoint, "metadata", path), 65536, &text, err);
 
-    if (code == CV_NOT_FOUND)
-        return CV_OK;
+    if (code == CV_NOT_FOUND || (code == CV_OK && text.length == 0))
+        return CV_OK; /* Spark does not sync it: a power cut leaves it empty */
     CV_DO(code);
     CV_TRY(cv_json_parse(text.data, text.length, &json, err), err, "%s", path);
     CV_TRY(cv_json_read_string(json, "id", &id, err), err, "%s", path);
@@ -122,17 +138,18 @@ static enum cv_code read_query_id(struct cv_checkpoint *checkpoint, struct cv_er
     return CV_OK;
 }
 
-/* Logs without an identity would become another query and read everything again. */
-static enum cv_code check_identity(const struct cv_checkpoint *checkpoint, struct cv_error *err)
+enum cv_code cv_checkpoint_check_identity(const struct cv_checkpoint *checkpoint,
+                                          struct cv_error *err)
 {
     if (checkpoint->query_id[0] ||
         (checkpoint->newest_offsets < 0 && checkpoint->newest_commits < 0))
         return CV_OK;
-    (void)cv_fail(err, CV_CONTRADICTION, "checkpoint %s has logs but no `metadata` file",
+    (void)cv_fail(err, CV_CONTRADICTION,
+                  "checkpoint %s has logs but no `metadata` file, or an empty one",
                   checkpoint->folder);
     cv_hint(err,
             "put the file back ({\"id\":\"<query id>\"}; the id is in the table's snapshots as "
-            "spark.sql.streaming.queryId), or move the folder away to go on from the table");
+            "spark.sql.streaming.queryId), or go on from the table with --resume-from=table");
     return CV_CONTRADICTION;
 }
 
@@ -146,14 +163,19 @@ enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
     if (strlen(folder) > CV_PATH_BYTES_MAX - 256)
         return cv_fail(err, CV_CONFIG, "checkpointLocation is too long");
     checkpoint.folder = cv_strdup(folder);
+    if (!read_only) {
+        CV_DO(cv_directory_make(folder, err));
+        CV_DO(take_lock(&checkpoint, err));
+        /* Before the folders of the logs: an exchange may be about to move them here. */
+        CV_DO(cv_checkpoint_finish_rebase(&checkpoint, err));
+    }
     for (size_t i = 0; !read_only && i < CV_ARRAY_LENGTH(folders); i++)
         CV_DO(cv_directory_make(path_of(&checkpoint, folders[i], path), err));
-    if (!read_only)
-        CV_DO(take_lock(&checkpoint, err));
     CV_DO(read_query_id(&checkpoint, err));
     CV_DO(newest_of(&checkpoint, "offsets", &checkpoint.newest_offsets, err));
     CV_DO(newest_of(&checkpoint, "commits", &checkpoint.newest_commits, err));
-    CV_DO(check_identity(&checkpoint, err));
+    if (read_only)
+        CV_DO(cv_checkpoint_check_identity(&checkpoint, err));
     *ret_checkpoint = checkpoint;
     checkpoint = (struct cv_checkpoint){.lock = -1};
     return CV_OK;
@@ -175,7 +197,10 @@ enum cv_code cv_checkpoint_write_metadata(struct cv_checkpoint *checkpoint, cons
     char path[CV_PATH_BYTES_MAX];
 
     cv_buf_printf(&text, "{\"id\":\"%s\"}", query_id);
-    CV_DO(write_log(path_of(checkpoint, "metadata", path), &text, err));
+    CV_DO(cv_buf_check(&text, "metadata", err));
+    remove_sidecar(path_of(checkpoint, "metadata", path));
+    CV_DO(
+        cv_file_write_replace(path, text.data, text.length, err)); /* an empty one is no obstacle */
     (void)snprintf(checkpoint->query_id, sizeof checkpoint->query_id, "%s", query_id);
     return CV_OK;
 }
@@ -225,6 +250,7 @@ enum cv_code cv_checkpoint_write_offsets(struct cv_checkpoint *checkpoint, int64
     cv_buf_append_text(&text, entry->conf_json ? entry->conf_json : "{}");
     cv_buf_append_text(&text, "}\n");
     cv_offsets_write_json(&entry->offsets, &text);
+    CV_DO(cv_checkpoint_check_lock(checkpoint, err));
     CV_DO(write_log(log_path(checkpoint, "offsets", batch, path), &text, err));
     checkpoint->newest_offsets = CV_MAX(checkpoint->newest_offsets, batch);
     return CV_OK;
@@ -317,11 +343,28 @@ enum cv_code cv_checkpoint_read_offsets(struct cv_checkpoint *checkpoint, int64_
     return CV_OK;
 }
 
+enum cv_code cv_checkpoint_put_offsets_aside(struct cv_checkpoint *checkpoint, int64_t batch,
+                                             struct cv_error *err)
+{
+    char path[CV_PATH_BYTES_MAX];
+    char aside[CV_PATH_BYTES_MAX + 64];
+    char uuid[CV_UUID_TEXT_BYTES];
+
+    cv_uuid_text(uuid);
+    (void)log_path(checkpoint, "offsets", batch, path);
+    (void)snprintf(aside, sizeof aside, "%s/damaged-offsets-%lld-%.8s", checkpoint->folder,
+                   (long long)batch, uuid);
+    if (rename(path, aside) != 0)
+        return cv_fail(err, CV_IO, "cannot move %s: %s", path, strerror(errno));
+    return newest_of(checkpoint, "offsets", &checkpoint->newest_offsets, err);
+}
+
 enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_t batch,
                                         struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];
 
+    CV_DO(cv_checkpoint_check_lock(checkpoint, err));
     (void)log_path(checkpoint, "commits", batch, path);
     remove_sidecar(path);
     CV_DO(cv_file_write_new(path, commit_text, sizeof commit_text - 1, err));
@@ -358,31 +401,4 @@ enum cv_code cv_checkpoint_purge(struct cv_checkpoint *checkpoint, int64_t batch
         return CV_OK;
     CV_DO(purge_log(checkpoint, "offsets", below, err));
     return purge_log(checkpoint, "commits", below, err);
-}
-
-enum cv_code cv_checkpoint_set_aside(struct cv_checkpoint *checkpoint, struct cv_error *err)
-{
-    static const char *const names[] = {"metadata", "offsets", "commits", "sources", "calve.json"};
-    static const char *const folders[] = {"offsets", "commits", "sources/0"};
-    char aside[CV_PATH_BYTES_MAX];
-    char from[CV_PATH_BYTES_MAX];
-    char to[CV_PATH_BYTES_MAX + 64];
-    char uuid[CV_UUID_TEXT_BYTES];
-
-    cv_uuid_text(uuid);
-    (void)snprintf(aside, sizeof aside, "%s/replaced-%.8s", checkpoint->folder, uuid);
-    CV_DO(cv_directory_make(aside, err));
-    for (size_t i = 0; i < CV_ARRAY_LENGTH(names); i++) {
-        (void)path_of(checkpoint, names[i], from);
-        (void)snprintf(to, sizeof to, "%s/%s", aside, names[i]);
-        if (rename(from, to) != 0 && errno != ENOENT)
-            return cv_fail(err, CV_IO, "cannot move %s: %s", from, strerror(errno));
-    }
-    for (size_t i = 0; i < CV_ARRAY_LENGTH(folders); i++)
-        CV_DO(cv_directory_make(path_of(checkpoint, folders[i], from), err));
-    CV_DO(cv_directory_sync(checkpoint->folder, err));
-    checkpoint->query_id[0] = '\0';
-    checkpoint->newest_offsets = CV_BATCH_NONE;
-    checkpoint->newest_commits = CV_BATCH_NONE;
-    return CV_OK;
 }

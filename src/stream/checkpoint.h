@@ -56,9 +56,15 @@ enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_
 /* Deletes ids below batch - CV_BATCHES_TO_RETAIN from both logs, as Spark does after offsets/N. */
 enum cv_code cv_checkpoint_purge(struct cv_checkpoint *checkpoint, int64_t batch,
                                  struct cv_error *err);
-/* Moves offsets/, commits/ and sources/ aside (<name>.replaced-<time>): a --resume-from decision
- * makes the logs anew and nothing is lost. */
-enum cv_code cv_checkpoint_set_aside(struct cv_checkpoint *checkpoint, struct cv_error *err);
+/* CV_LOCKED once calve.lock is not the file any more that this process holds: every write of a log
+ * asks, so that a process that was overtaken while it stood still writes nothing. */
+enum cv_code cv_checkpoint_check_lock(const struct cv_checkpoint *checkpoint, struct cv_error *err);
+/* Logs without an identity would become another query and read everything again. */
+enum cv_code cv_checkpoint_check_identity(const struct cv_checkpoint *checkpoint,
+                                          struct cv_error *err);
+/* Renames offsets/<batch>, which cannot be read, to damaged-offsets-<batch>-…. */
+enum cv_code cv_checkpoint_put_offsets_aside(struct cv_checkpoint *checkpoint, int64_t batch,
+                                             struct cv_error *err);
 
 /* calve.json: what the logs cannot hold. */
 struct cv_memo {
@@ -70,6 +76,8 @@ struct cv_memo {
     const char *cluster_id;
     const char
         *starting; /* the starting options of the last run, to say that new ones are ignored */
+    const char *replaced_query;          /* query of the job that --resume-from ended; "" = none */
+    int64_t batch;                       /* the newest batch that all this takes account of */
     int64_t snapshot_id;                 /* last one made, -1 = none */
     int64_t snapshot_epoch;              /* its batch */
     struct cv_fingerprint *fingerprints; /* by topic, then partition */
@@ -84,5 +92,20 @@ enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv
 enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const struct cv_memo *memo,
                                       struct cv_error *err);
 void cv_memo_release(struct cv_memo *memo);
+
+/* Logs made anew, as --resume-from and a lost checkpoint need them. */
+struct cv_rebase {
+    const char *query_id;
+    int64_t batch;                    /* the newest that is done, CV_BATCH_NONE for a new query */
+    struct cv_offset_log_entry entry; /* where it ended; or the initial offsets. Borrowed */
+    const struct cv_memo *memo;
+};
+
+/* Replaces metadata, logs and calve.json as a whole: after a crash there are the old ones or the
+ * new ones. The old ones are kept in replaced-…/. */
+enum cv_code cv_checkpoint_rebase(struct cv_checkpoint *checkpoint, const struct cv_rebase *rebase,
+                                  struct cv_error *err);
+/* The rest of an exchange that was interrupted; part of cv_checkpoint_open. */
+enum cv_code cv_checkpoint_finish_rebase(struct cv_checkpoint *checkpoint, struct cv_error *err);
 
 #endif

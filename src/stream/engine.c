@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The loop of the micro-batch engine. Order within a batch, which recovery relies on: offsets/N,
- * the files, the snapshot, commits/N, calve.json, then progress and the lag group. */
+ * the files, the snapshot, calve.json, commits/N, then progress and the lag group. */
 #include "stream/engine_int.h"
 
 #include "base/fault.h"
@@ -169,82 +169,13 @@ static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
     return cv_engine_recover(engine, err);
 }
 
-static int compare_fingerprints(const void *a, const void *b)
-{
-    const struct cv_fingerprint *left = a;
-    const struct cv_fingerprint *right = b;
-    int order = strcmp(left->topic, right->topic);
-
-    if (order)
-        return order;
-    return (left->partition > right->partition) - (left->partition < right->partition);
-}
-
-/* The fresh fingerprints, and the old ones of partitions that had no record in this batch. */
-static void keep_fingerprints(struct cv_engine *engine, struct cv_memo *memo)
-{
-    size_t fresh_count;
-    const struct cv_fingerprint *fresh = cv_source_fingerprints(engine->source, &fresh_count);
-    size_t most = fresh_count + engine->memo.fingerprint_count;
-    struct cv_fingerprint *kept = cv_arena_array(&memo->arena, struct cv_fingerprint, most);
-    size_t count = fresh_count;
-
-    if (fresh_count)
-        memcpy(kept, fresh, fresh_count * sizeof *kept);
-    if (count)
-        qsort(kept, count, sizeof *kept, compare_fingerprints);
-    for (size_t i = 0; i < engine->memo.fingerprint_count; i++) {
-        const struct cv_fingerprint *old = &engine->memo.fingerprints[i];
-
-        if (!fresh_count || !bsearch(old, kept, fresh_count, sizeof *kept, compare_fingerprints))
-            kept[count++] = *old;
-    }
-    if (count)
-        qsort(kept, count, sizeof *kept, compare_fingerprints);
-    memo->fingerprints = kept;
-    memo->ends = cv_arena_array(&memo->arena, int64_t, count);
-    for (size_t i = 0; i < count; i++) {
-        const struct cv_offset *at =
-            cv_offsets_find(&engine->position, kept[i].topic, kept[i].partition);
-
-        if (!at)
-            continue;
-        kept[memo->fingerprint_count] = kept[i];
-        kept[memo->fingerprint_count].topic = cv_arena_strdup(&memo->arena, kept[i].topic);
-        memo->ends[memo->fingerprint_count++] = at->offset;
-    }
-}
-
-static enum cv_code write_memo(struct cv_engine *engine, int64_t batch, int64_t snapshot_id,
-                               struct cv_error *err)
-{
-    struct cv_memo memo = {.present = true,
-                           .snapshot_id = engine->memo.snapshot_id,
-                           .snapshot_epoch = engine->memo.snapshot_epoch};
-
-    if (snapshot_id >= 0) {
-        memo.snapshot_id = snapshot_id;
-        memo.snapshot_epoch = batch;
-    }
-    memo.job = cv_arena_strdup(&memo.arena, engine->job->options.job);
-    memo.table = cv_arena_strdup(&memo.arena, engine->job->sink.table);
-    memo.table_uuid = cv_arena_strdup(&memo.arena, engine->table->metadata->table_uuid);
-    memo.cluster_id = cv_arena_strdup(&memo.arena, cv_source_cluster_id(engine->source));
-    memo.starting = engine->memo.starting && engine->memo.starting[0]
-                        ? cv_arena_strdup(&memo.arena, engine->memo.starting)
-                        : cv_starting_options(&engine->job->source, &memo.arena);
-    keep_fingerprints(engine, &memo);
-    cv_memo_release(&engine->memo);
-    engine->memo = memo;
-    return cv_checkpoint_write_memo(&engine->checkpoint, &engine->memo, err);
-}
-
 static void publish_lag(struct cv_engine *engine, int64_t snapshot_id)
 {
     struct cv_error err = CV_ERROR_INIT;
     char metadata[64] = "";
 
-    if (!engine->job->lag_group[0])
+    /* A process that was overtaken must not set the group back. */
+    if (!engine->job->lag_group[0] || cv_checkpoint_check_lock(&engine->checkpoint, NULL) != CV_OK)
         return;
     engine->lag_published_us = cv_monotonic_us();
     if (snapshot_id >= 0)
@@ -328,9 +259,10 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
     CV_TRY(cv_engine_run_batch(engine, &run->plan.start, &run->plan.end, &outcome, err), err,
            "job %s batch %lld", engine->job->options.job, (long long)engine->next_batch);
     p->stage_us[CV_STAGE_ADD_BATCH] = stage_since(&mark);
-    CV_DO(note_commit(engine, err));
     cv_offsets_copy(&engine->position, &run->plan.end);
-    CV_DO(write_memo(engine, engine->next_batch, outcome.snapshot_id, err));
+    CV_DO(cv_engine_write_memo(engine, engine->next_batch, outcome.snapshot_id, err));
+    CV_DO(cv_fault_pass("memo-written", err));
+    CV_DO(note_commit(engine, err));
     p->stage_us[CV_STAGE_COMMIT_OFFSETS] = stage_since(&mark);
     p->ran = true;
     p->batch_id = engine->next_batch;
@@ -385,7 +317,7 @@ static enum cv_code plan_new(struct cv_engine *engine, struct trigger_run *run,
 static void report_idle(struct cv_engine *engine, struct trigger_run *run)
 {
     /* A group without commits is forgotten by the broker after a while. */
-    if (cv_monotonic_us() - engine->lag_published_us > LAG_REFRESH_US)
+    if (!engine->lag_published_us || cv_monotonic_us() - engine->lag_published_us > LAG_REFRESH_US)
         publish_lag(engine, engine->memo.snapshot_id);
     if (cv_monotonic_us() - engine->last_progress_us < IDLE_PROGRESS_US)
         return;
@@ -435,13 +367,18 @@ static enum cv_code run_trigger(struct cv_engine *engine, bool *ret_worked, int6
     return CV_OK;
 }
 
-/* Sleeps until the wall clock shows `until_us`, or a stop. */
+/* Sleeps until the wall clock shows `until_us`, or a stop; when the clock is set back meanwhile not
+ * much longer than it seemed at first. */
 static void wait_until(struct cv_engine *engine, int64_t until_us)
 {
-    while (!cv_engine_stopping(engine)) {
-        int64_t left_ms = (until_us - cv_now_us() + CV_US_PER_MS - 1) / CV_US_PER_MS;
+    int64_t first_us = CV_MAX(until_us - cv_now_us(), 0);
+    int64_t latest_us = cv_monotonic_us() + first_us + first_us / 500 + CV_US_PER_SECOND;
 
-        if (left_ms <= 0)
+    while (!cv_engine_stopping(engine)) {
+        int64_t left_us = CV_MIN(until_us - cv_now_us(), latest_us - cv_monotonic_us());
+        int64_t left_ms = (left_us + CV_US_PER_MS - 1) / CV_US_PER_MS;
+
+        if (left_us <= 0)
             return;
         cv_sleep_ms(CV_MIN(left_ms, WAIT_SLICE_MS));
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine's state, shared by engine.c (loop), recovery.c (where to go on) and batch.c (one
- * batch). Owned by the engine's thread; workers of a batch see only struct batch_run. */
+ * The engine's state, shared by engine.c (loop), recovery.c (where to go on), note.c (calve.json)
+ * and batch.c (one batch). Owned by the engine's thread; workers of a batch see only struct
+ * batch_run. */
 #ifndef CALVE_STREAM_ENGINE_INT_H
 #define CALVE_STREAM_ENGINE_INT_H
 
@@ -43,6 +44,17 @@ struct cv_engine {
 
 /* Finds out where to go on from table, checkpoint and topic; leaves next_batch, redo, position. */
 enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err);
+
+/* Compares topics with the fingerprints in calve.json (part of the recovery). */
+enum cv_code cv_engine_check_topics(struct cv_engine *engine, struct cv_error *err);
+
+/* Everything in calve.json but the fingerprints, as of `batch`. */
+void cv_engine_fill_memo(struct cv_engine *engine, int64_t batch, struct cv_memo *memo);
+/* Replaces the engine's memo by this one. */
+void cv_engine_take_memo(struct cv_engine *engine, struct cv_memo *memo);
+/* calve.json as of the end of `batch` at engine->position; snapshot_id -1: it made none. */
+enum cv_code cv_engine_write_memo(struct cv_engine *engine, int64_t batch, int64_t snapshot_id,
+                                  struct cv_error *err);
 
 /* Binds the decoder anew when the table's current schema or spec is another than that of
  * `bound_metadata`: a change by somebody else takes effect between batches. */

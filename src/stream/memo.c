@@ -69,6 +69,8 @@ static enum cv_code read_fields(const struct cv_json *json, struct cv_memo *memo
     CV_DO(read_text(json, "tableUuid", memo, &memo->table_uuid, err));
     CV_DO(read_text(json, "clusterId", memo, &memo->cluster_id, err));
     CV_DO(read_text(json, "starting", memo, &memo->starting, err));
+    CV_DO(read_text(json, "replacedQuery", memo, &memo->replaced_query, err));
+    CV_DO(cv_json_optional_i64(json, "batch", &memo->batch, err));
     CV_DO(cv_json_optional_i64(json, "snapshotId", &memo->snapshot_id, err));
     CV_DO(cv_json_optional_i64(json, "snapshotEpoch", &memo->snapshot_epoch, err));
     return read_fingerprints(json, memo, err);
@@ -80,7 +82,8 @@ enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(MEMO_BYTES_MAX);
     CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
     CV_CLEANUP(cv_memo_release)
-    struct cv_memo memo = {.snapshot_id = -1, .snapshot_epoch = CV_BATCH_NONE};
+    struct cv_memo memo = {
+        .batch = CV_BATCH_NONE, .snapshot_id = -1, .snapshot_epoch = CV_BATCH_NONE};
     char path[CV_PATH_BYTES_MAX];
     enum cv_code code;
 
@@ -144,6 +147,10 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
     cv_json_put_string(&w, memo->cluster_id);
     cv_json_key(&w, "starting");
     cv_json_put_string(&w, memo->starting ? memo->starting : "");
+    cv_json_key(&w, "replacedQuery");
+    cv_json_put_string(&w, memo->replaced_query ? memo->replaced_query : "");
+    cv_json_key(&w, "batch");
+    cv_json_put_i64(&w, memo->batch);
     cv_json_key(&w, "snapshotId");
     cv_json_put_i64(&w, memo->snapshot_id);
     cv_json_key(&w, "snapshotEpoch");
@@ -152,5 +159,6 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
     cv_json_end_object(&w);
     (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);
     CV_DO(cv_buf_check(&text, path, err));
+    CV_DO(cv_checkpoint_check_lock(checkpoint, err));
     return cv_file_write_replace(path, text.data, text.length, err);
 }

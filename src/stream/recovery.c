@@ -2,7 +2,8 @@
  *
  * Where a run goes on. The table is asked first: what it has is done, whatever the checkpoint says.
  * If the two contradict each other the run stops and says which answers exist; --resume-from
- * chooses. src/stream/README.md has the table of cases. */
+ * chooses. decision.c has the rule, src/stream/README.md the table of cases. */
+#include "stream/decision.h"
 #include "stream/engine_int.h"
 
 #include "base/log.h"
@@ -14,30 +15,131 @@
 /* What the table and the checkpoint say. */
 struct evidence {
     struct cv_arena arena;
-    bool in_table;               /* the table knows the query (or, without checkpoint, the job) */
-    struct cv_position position; /* then: where it is */
+    struct cv_recovery_evidence facts;
+    struct cv_position own;   /* with facts.in_table: newest position of the checkpoint's query */
+    struct cv_position job;   /* with facts.job_in_table: of the job, whatever its query */
+    struct cv_offsets newest; /* end of the newest logged batch, unless damaged */
+    struct cv_offsets start;  /* end of the one before */
+    struct cv_error damage;   /* why an entry cannot be read */
+    char *conf_json;          /* of the newest entry that can be read */
 };
 
 static void evidence_release(struct evidence *e)
 {
+    cv_offsets_release(&e->newest);
+    cv_offsets_release(&e->start);
+    free(e->conf_json);
     cv_arena_release(&e->arena);
+}
+
+/* Whether the job's snapshot is newer than the query's own: first on the way from the branch head
+ * through the parents. */
+static bool is_newer(const struct cv_table *table, int64_t job_snapshot, int64_t own_snapshot)
+{
+    const struct cv_table_metadata *metadata = table->metadata;
+    const struct cv_snapshot *snapshot = cv_table_metadata_head(metadata, cv_table_branch(table));
+
+    for (size_t left = metadata->snapshot_count; snapshot && left; left--) {
+        if (snapshot->id == own_snapshot)
+            return false;
+        if (snapshot->id == job_snapshot)
+            return true;
+        snapshot = cv_table_metadata_snapshot(metadata, snapshot->parent_id);
+    }
+    return false;
 }
 
 static enum cv_code look_into_table(struct cv_engine *engine, struct evidence *e,
                                     struct cv_error *err)
 {
+    struct cv_recovery_evidence *facts = &e->facts;
+    const char *query_id = engine->checkpoint.query_id;
+    const char *replaced = engine->memo.replaced_query ? engine->memo.replaced_query : "";
+    enum cv_code code =
+        cv_position_find_job(engine->table, engine->job->options.job, &e->arena, &e->job, err);
+
+    if (code != CV_NOT_FOUND)
+        CV_DO(code);
+    facts->job_in_table = code == CV_OK;
+    if (!query_id[0])
+        return CV_OK;
+    code = cv_position_find_query(engine->table, query_id, &e->arena, &e->own, err);
+    if (code != CV_NOT_FOUND)
+        CV_DO(code);
+    facts->in_table = code == CV_OK;
+    facts->table_epoch = facts->in_table ? e->own.epoch : CV_BATCH_NONE;
+    facts->table_has_offsets = facts->in_table && e->own.offsets_json;
+    facts->superseded =
+        facts->job_in_table && strcmp(e->job.query_id, query_id) != 0 &&
+        strcmp(e->job.query_id, replaced) != 0 &&
+        (!facts->in_table || is_newer(engine->table, e->job.snapshot_id, e->own.snapshot_id));
+    return CV_OK;
+}
+
+/* CV_OK with *ret_damaged when the bytes are bad or missing. */
+static enum cv_code tolerate_damage(enum cv_code code, struct evidence *e, struct cv_error *err,
+                                    bool *ret_damaged)
+{
+    *ret_damaged = code == CV_FORMAT || code == CV_NOT_FOUND;
+    if (!*ret_damaged)
+        return code;
+    if (err)
+        e->damage = *err;
+    cv_error_clear(err);
+    return CV_OK;
+}
+
+static enum cv_code read_end(struct cv_engine *engine, int64_t batch, char **conf_json,
+                             struct cv_offsets *ret_offsets, struct cv_error *err)
+{
+    CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
+
+    CV_TRY(cv_checkpoint_read_offsets(&engine->checkpoint, batch, &entry, err), err,
+           "offsets of batch %lld", (long long)batch);
+    cv_offsets_copy(ret_offsets, &entry.offsets);
+    if (!*conf_json)
+        *conf_json = cv_steal(entry.conf_json);
+    return CV_OK;
+}
+
+/* The end of the batch before `batch`: the entry before it, or the initial offsets. */
+static enum cv_code read_start(struct cv_engine *engine, int64_t batch, char **conf_json,
+                               struct cv_offsets *ret_offsets, struct cv_error *err)
+{
+    if (batch > 0)
+        return read_end(engine, batch - 1, conf_json, ret_offsets, err);
+    CV_TRY(cv_checkpoint_read_initial(&engine->checkpoint, ret_offsets, err), err,
+           "initial offsets");
+    return CV_OK;
+}
+
+static enum cv_code look_into_checkpoint(struct cv_engine *engine, struct evidence *e,
+                                         struct cv_error *err)
+{
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets in_table = {0};
+    struct cv_recovery_evidence *facts = &e->facts;
     enum cv_code code;
 
-    if (engine->checkpoint.query_id[0])
-        code = cv_position_find_query(engine->table, engine->checkpoint.query_id, &e->arena,
-                                      &e->position, err);
-    else
-        code = cv_position_find_job(engine->table, engine->job->options.job, &e->arena,
-                                    &e->position, err);
-    if (code == CV_NOT_FOUND)
+    facts->resume = engine->config->resume;
+    facts->has_query = engine->checkpoint.query_id[0];
+    facts->logged = engine->checkpoint.newest_offsets;
+    facts->committed = engine->checkpoint.newest_commits;
+    facts->memo_present = engine->memo.present;
+    facts->memo_batch = engine->memo.batch;
+    facts->memo_snapshot_epoch = engine->memo.snapshot_epoch;
+    if (facts->logged == CV_BATCH_NONE)
         return CV_OK;
-    CV_DO(code);
-    e->in_table = true;
+    code = read_start(engine, facts->logged, &e->conf_json, &e->start, err);
+    CV_DO(tolerate_damage(code, e, err, &facts->start_damaged));
+    free(e->conf_json);
+    e->conf_json = NULL;
+    code = read_end(engine, facts->logged, &e->conf_json, &e->newest, err);
+    CV_DO(tolerate_damage(code, e, err, &facts->newest_damaged));
+    if (facts->newest_damaged || facts->table_epoch != facts->logged || !facts->table_has_offsets)
+        return CV_OK;
+    CV_TRY(cv_offsets_parse(cv_str_from(e->own.offsets_json), false, &in_table, err), err,
+           "position in snapshot %lld", (long long)e->own.snapshot_id);
+    facts->other_offsets = !cv_offsets_equal(&in_table, &e->newest);
     return CV_OK;
 }
 
@@ -55,141 +157,121 @@ static enum cv_code fail_contradiction(struct cv_error *err, const char *format,
     return CV_CONTRADICTION;
 }
 
-static void set_conf(struct cv_engine *engine, const char *conf_json)
+/* Makes the checkpoint anew, all of it at once, and goes on after `batch`, which ends at `offsets`.
+ * `snapshot_id` and `snapshot_epoch` are what the table has of the query. */
+static enum cv_code rebase(struct cv_engine *engine, const char *query_id, int64_t batch,
+                           const struct cv_offsets *offsets, const char *replaced_query,
+                           struct cv_error *err)
 {
-    free(engine->conf_json);
-    engine->conf_json = cv_strdup(conf_json ? conf_json : "{}");
-}
+    CV_CLEANUP(cv_memo_release) struct cv_memo memo = {0};
+    struct cv_rebase made = {
+        .query_id = query_id,
+        .batch = batch,
+        .entry = {cv_now_ms(), engine->conf_json, *offsets},
+        .memo = &memo,
+    };
 
-static enum cv_code write_log_entry(struct cv_engine *engine, int64_t batch,
-                                    const struct cv_offsets *offsets, struct cv_error *err)
-{
-    struct cv_offset_log_entry entry = {
-        .batch_timestamp_ms = cv_now_ms(), .conf_json = engine->conf_json, .offsets = *offsets};
-
-    return cv_checkpoint_write_offsets(&engine->checkpoint, batch, &entry, err);
-}
-
-/* Makes the logs anew so that `batch` is done and ends at `offsets`. Spark wants the entry before
- * the newest one too. */
-static enum cv_code rebase_checkpoint(struct cv_engine *engine, const char *query_id, int64_t batch,
-                                      const struct cv_offsets *offsets, struct cv_error *err)
-{
-    struct cv_checkpoint *checkpoint = &engine->checkpoint;
-
-    if (checkpoint->query_id[0])
-        CV_DO(cv_checkpoint_set_aside(checkpoint, err));
-    CV_DO(cv_checkpoint_write_metadata(checkpoint, query_id, err));
-    CV_DO(cv_checkpoint_write_initial(checkpoint, offsets, err));
-    if (batch > 0) {
-        CV_DO(write_log_entry(engine, batch - 1, offsets, err));
-        CV_DO(cv_checkpoint_write_commit(checkpoint, batch - 1, err));
-    }
-    CV_DO(write_log_entry(engine, batch, offsets, err));
-    CV_DO(cv_checkpoint_write_commit(checkpoint, batch, err));
+    cv_engine_fill_memo(engine, batch, &memo);
+    if (replaced_query)
+        memo.replaced_query = cv_arena_strdup(&memo.arena, replaced_query);
+    CV_DO(cv_checkpoint_rebase(&engine->checkpoint, &made, err));
+    cv_engine_take_memo(engine, &memo);
     cv_offsets_copy(&engine->position, offsets);
     engine->next_batch = batch + 1;
     return CV_OK;
 }
 
-static enum cv_code start_fresh(struct cv_engine *engine, struct cv_error *err)
+static void remember_snapshot(struct cv_engine *engine, const struct cv_position *position)
 {
-    char query_id[CV_UUID_TEXT_BYTES];
-
-    if (engine->checkpoint.query_id[0])
-        CV_DO(cv_checkpoint_set_aside(&engine->checkpoint, err));
-    cv_memo_release(&engine->memo);
-    engine->memo = (struct cv_memo){.snapshot_id = -1, .snapshot_epoch = CV_BATCH_NONE};
-    cv_uuid_text(query_id);
-    CV_DO(cv_source_initial_offsets(engine->source, &engine->position, err));
-    CV_DO(cv_checkpoint_write_metadata(&engine->checkpoint, query_id, err));
-    CV_DO(cv_checkpoint_write_initial(&engine->checkpoint, &engine->position, err));
-    engine->next_batch = 0;
-    return CV_OK;
+    engine->memo.snapshot_id = position ? position->snapshot_id : -1;
+    engine->memo.snapshot_epoch = position ? position->epoch : CV_BATCH_NONE;
 }
 
-static enum cv_code resume_from_table(struct cv_engine *engine, const struct evidence *e,
-                                      struct cv_error *err)
+static enum cv_code start_new(struct cv_engine *engine, const struct evidence *e,
+                              struct cv_error *err)
+{
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets initial = {0};
+    char query_id[CV_UUID_TEXT_BYTES];
+
+    cv_uuid_text(query_id);
+    CV_DO(cv_source_initial_offsets(engine->source, &initial, err));
+    cv_memo_release(&engine->memo);
+    remember_snapshot(engine, NULL);
+    free(engine->conf_json);
+    engine->conf_json = cv_strdup("{}");
+    return rebase(engine, query_id, CV_BATCH_NONE, &initial,
+                  e->facts.job_in_table ? e->job.query_id : NULL, err);
+}
+
+/* The query has an id and no log yet. */
+static enum cv_code start_first(struct cv_engine *engine, struct cv_error *err)
+{
+    struct cv_checkpoint *checkpoint = &engine->checkpoint;
+    enum cv_code code = cv_checkpoint_read_initial(checkpoint, &engine->position, err);
+
+    engine->next_batch = 0;
+    if (code != CV_NOT_FOUND)
+        return code;
+    CV_DO(cv_source_initial_offsets(engine->source, &engine->position, err));
+    return cv_checkpoint_write_initial(checkpoint, &engine->position, err);
+}
+
+static enum cv_code go_on_from_table(struct cv_engine *engine, const struct evidence *e,
+                                     struct cv_error *err)
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets offsets = {0};
     const char *cluster = cv_source_cluster_id(engine->source);
+    bool of_job = e->facts.superseded || !e->facts.in_table;
+    const struct cv_position *at = of_job ? &e->job : &e->own;
 
-    if (!e->in_table)
+    if (of_job && !e->facts.job_in_table)
         return cv_fail(err, CV_CONTRADICTION, "table %s has no position of job %s",
                        engine->job->sink.table, engine->job->options.job);
-    if (!e->position.offsets_json) {
+    if (!at->offsets_json) {
         (void)cv_fail(err, CV_CONTRADICTION,
                       "snapshot %lld of batch %lld was not made by calve: it does not say at which "
                       "offsets it ends",
-                      (long long)e->position.snapshot_id, (long long)e->position.epoch);
+                      (long long)at->snapshot_id, (long long)at->epoch);
         cv_hint(err, "restore the checkpoint, or read again with --resume-from=start");
         return CV_CONTRADICTION;
     }
-    if (engine->config->resume != CV_RESUME_TABLE && e->position.cluster_id[0] && cluster[0] &&
-        strcmp(e->position.cluster_id, cluster) != 0)
+    if (engine->config->resume != CV_RESUME_TABLE && at->cluster_id[0] && cluster[0] &&
+        strcmp(at->cluster_id, cluster) != 0)
         return fail_contradiction(err,
                                   "the table's position of job %s is of Kafka cluster %s, "
                                   "this one is %s",
-                                  engine->job->options.job, e->position.cluster_id, cluster);
-    CV_TRY(cv_offsets_parse(cv_str_from(e->position.offsets_json), false, &offsets, err), err,
-           "position in snapshot %lld", (long long)e->position.snapshot_id);
-    CV_DO(rebase_checkpoint(engine, e->position.query_id, e->position.epoch, &offsets, err));
-    engine->memo.snapshot_id = e->position.snapshot_id;
-    engine->memo.snapshot_epoch = e->position.epoch;
+                                  engine->job->options.job, at->cluster_id, cluster);
+    CV_TRY(cv_offsets_parse(cv_str_from(at->offsets_json), false, &offsets, err), err,
+           "position in snapshot %lld", (long long)at->snapshot_id);
+    remember_snapshot(engine, at);
+    CV_DO(rebase(engine, at->query_id, at->epoch, &offsets, NULL, err));
     cv_log_info("going on from the table's own position: batch %lld of query %s, snapshot %lld",
-                (long long)e->position.epoch, e->position.query_id,
-                (long long)e->position.snapshot_id);
+                (long long)at->epoch, at->query_id, (long long)at->snapshot_id);
     return CV_OK;
 }
 
-static enum cv_code read_end(struct cv_engine *engine, int64_t batch,
-                             struct cv_offsets *ret_offsets, struct cv_error *err)
-{
-    CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
-
-    CV_TRY(cv_checkpoint_read_offsets(&engine->checkpoint, batch, &entry, err), err,
-           "offsets of batch %lld", (long long)batch);
-    cv_offsets_copy(ret_offsets, &entry.offsets);
-    set_conf(engine, entry.conf_json);
-    return CV_OK;
-}
-
-/* The end of the batch before `batch`: the entry before it, or the initial offsets. */
-static enum cv_code read_start(struct cv_engine *engine, int64_t batch,
-                               struct cv_offsets *ret_offsets, struct cv_error *err)
-{
-    if (batch > 0)
-        return read_end(engine, batch - 1, ret_offsets, err);
-    CV_TRY(cv_checkpoint_read_initial(&engine->checkpoint, ret_offsets, err), err,
-           "initial offsets");
-    return CV_OK;
-}
-
-static enum cv_code resume_from_checkpoint(struct cv_engine *engine, const struct evidence *e,
-                                           struct cv_error *err)
+/* The batch id must be one that neither log nor table has used with other offsets. */
+static enum cv_code go_on_from_checkpoint(struct cv_engine *engine, const struct evidence *e,
+                                          struct cv_error *err)
 {
     CV_CLEANUP(cv_offsets_release) struct cv_offsets offsets = {0};
+    CV_CLEANUP(cv_freep) char *conf_json = NULL;
     const struct cv_checkpoint *checkpoint = &engine->checkpoint;
     char query_id[sizeof checkpoint->query_id];
-    int64_t newest = checkpoint->newest_offsets;
+    int64_t done = checkpoint->newest_commits;
+    int64_t batch = CV_MAX(checkpoint->newest_offsets, done);
 
     if (!checkpoint->query_id[0])
         return cv_fail(err, CV_CONTRADICTION, "checkpoint %s is empty", checkpoint->folder);
-    if (checkpoint->newest_commits >= 0)
-        CV_DO(read_end(engine, checkpoint->newest_commits, &offsets, err));
-    else
-        CV_DO(read_start(engine, 0, &offsets, err));
-    if (e->in_table)
-        newest = CV_MAX(newest, e->position.epoch);
-    newest = CV_MAX(newest, 0);
+    CV_DO(read_start(engine, done + 1, &conf_json, &offsets, err));
+    batch = CV_MAX(batch, e->facts.in_table ? e->own.epoch + 1 : 0);
     (void)snprintf(query_id, sizeof query_id, "%s", checkpoint->query_id);
     cv_log_warning("going on from the checkpoint: rows after its batch %lld may be in the table "
                    "twice or, if the table was rolled back, not at all",
-                   (long long)checkpoint->newest_commits);
-    CV_DO(rebase_checkpoint(engine, query_id, newest, &offsets, err));
-    engine->memo.snapshot_id = -1;
-    engine->memo.snapshot_epoch = CV_BATCH_NONE;
-    return CV_OK;
+                   (long long)done);
+    remember_snapshot(engine, e->facts.in_table ? &e->own : NULL);
+    return rebase(engine, query_id, batch, &offsets, e->facts.superseded ? e->job.query_id : NULL,
+                  err);
 }
 
 /* Starting options count only once. */
@@ -233,43 +315,44 @@ static enum cv_code check_memo(struct cv_engine *engine, struct cv_error *err)
     return CV_OK;
 }
 
-/* The newest batch that must be in the table as a snapshot, by what the checkpoint knows. Batches
- * without rows leave none, which only calve.json can tell. */
-static int64_t newest_with_snapshot(const struct cv_engine *engine)
+static void take_conf(struct cv_engine *engine, struct evidence *e)
 {
-    if (engine->memo.present)
-        return engine->memo.snapshot_epoch;
-    return engine->checkpoint.newest_commits;
+    if (!e->conf_json)
+        return;
+    free(engine->conf_json);
+    engine->conf_json = cv_steal(e->conf_json);
 }
 
-static enum cv_code check_same_offsets(struct cv_engine *engine, const struct evidence *e,
-                                       const struct cv_offsets *logged, struct cv_error *err)
+static enum cv_code go_on_after(struct cv_engine *engine, const struct evidence *e,
+                                struct cv_error *err)
 {
-    CV_CLEANUP(cv_offsets_release) struct cv_offsets in_table = {0};
+    struct cv_checkpoint *checkpoint = &engine->checkpoint;
 
-    if (!e->position.offsets_json)
-        return CV_OK;
-    CV_DO(cv_offsets_parse(cv_str_from(e->position.offsets_json), false, &in_table, err));
-    if (cv_offsets_equal(&in_table, logged))
-        return CV_OK;
-    return fail_contradiction(err,
-                              "batch %lld ends at other offsets in table %s (snapshot %lld) "
-                              "than in checkpoint %s",
-                              (long long)e->position.epoch, engine->job->sink.table,
-                              (long long)e->position.snapshot_id, engine->checkpoint.folder);
+    cv_offsets_copy(&engine->position, &e->newest);
+    engine->next_batch = e->facts.logged + 1;
+    if (checkpoint->newest_commits < e->facts.logged)
+        return cv_checkpoint_write_commit(checkpoint, e->facts.logged, err);
+    return CV_OK;
 }
 
 /* The newest logged batch is not known to be done: it runs again with exactly its logged end. */
-static enum cv_code prepare_redo(struct cv_engine *engine, int64_t batch, struct cv_error *err)
+static void prepare_redo(struct cv_engine *engine, const struct evidence *e)
 {
-    CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
-
-    CV_DO(read_start(engine, batch, &engine->position, err));
-    CV_DO(cv_checkpoint_read_offsets(&engine->checkpoint, batch, &entry, err));
-    cv_offsets_copy(&engine->redo_end, &entry.offsets);
-    set_conf(engine, entry.conf_json);
+    cv_offsets_copy(&engine->position, &e->start);
+    cv_offsets_copy(&engine->redo_end, &e->newest);
     engine->redo = true;
-    engine->next_batch = batch;
+    engine->next_batch = e->facts.logged;
+}
+
+static enum cv_code plan_again(struct cv_engine *engine, const struct evidence *e,
+                               struct cv_error *err)
+{
+    cv_log_warning("the log entry of batch %lld is damaged and nothing of the batch is in the "
+                   "table: it is planned again (%s)",
+                   (long long)e->facts.logged, e->damage.message);
+    CV_DO(cv_checkpoint_put_offsets_aside(&engine->checkpoint, e->facts.logged, err));
+    cv_offsets_copy(&engine->position, &e->start);
+    engine->next_batch = e->facts.logged;
     return CV_OK;
 }
 
@@ -280,9 +363,8 @@ static enum cv_code fail_behind(struct cv_engine *engine, const struct evidence 
         err,
         "table %s has batch %lld of query %s (snapshot %lld), but checkpoint %s ends at batch "
         "%lld: was it restored from a backup?",
-        engine->job->sink.table, (long long)e->position.epoch, engine->checkpoint.query_id,
-        (long long)e->position.snapshot_id, engine->checkpoint.folder,
-        (long long)engine->checkpoint.newest_offsets);
+        engine->job->sink.table, (long long)e->own.epoch, engine->checkpoint.query_id,
+        (long long)e->own.snapshot_id, engine->checkpoint.folder, (long long)e->facts.logged);
 }
 
 static enum cv_code fail_ahead(struct cv_engine *engine, const struct evidence *e,
@@ -290,185 +372,104 @@ static enum cv_code fail_ahead(struct cv_engine *engine, const struct evidence *
 {
     char table_says[128];
 
-    if (e->in_table)
+    if (e->facts.committed > e->facts.logged)
+        return fail_contradiction(err, "checkpoint %s has commits/%lld without its offsets",
+                                  engine->checkpoint.folder, (long long)e->facts.committed);
+    if (e->facts.in_table)
         (void)snprintf(table_says, sizeof table_says, "ends at batch %lld",
-                       (long long)e->position.epoch);
+                       (long long)e->own.epoch);
     else
         (void)snprintf(table_says, sizeof table_says, "has no batch of it");
     return fail_contradiction(
         err,
         "checkpoint %s has committed batch %lld of query %s, but table %s %s: was the table "
         "rolled back, or its history expired?",
-        engine->checkpoint.folder, (long long)newest_with_snapshot(engine),
+        engine->checkpoint.folder, (long long)cv_recovery_newest_snapshot(&e->facts),
         engine->checkpoint.query_id, engine->job->sink.table, table_says);
 }
 
-static enum cv_code compare(struct cv_engine *engine, const struct evidence *e,
-                            struct cv_error *err)
+static enum cv_code fail_damaged(struct cv_engine *engine, const struct evidence *e,
+                                 struct cv_error *err)
 {
-    struct cv_checkpoint *checkpoint = &engine->checkpoint;
-    int64_t logged = checkpoint->newest_offsets;
-    int64_t in_table = e->in_table ? e->position.epoch : CV_BATCH_NONE;
+    return fail_contradiction(err, "checkpoint %s, batch %lld: %s", engine->checkpoint.folder,
+                              (long long)e->facts.logged, e->damage.message);
+}
 
-    if (in_table > logged)
+static enum cv_code fail_other(struct cv_engine *engine, const struct evidence *e,
+                               enum cv_recovery decision, struct cv_error *err)
+{
+    if (decision == CV_RECOVER_STOP_OFFSETS)
+        return fail_contradiction(err,
+                                  "batch %lld ends at other offsets in table %s (snapshot %lld) "
+                                  "than in checkpoint %s",
+                                  (long long)e->own.epoch, engine->job->sink.table,
+                                  (long long)e->own.snapshot_id, engine->checkpoint.folder);
+    return fail_contradiction(
+        err,
+        "the newest position of job %s in table %s is batch %lld of query %s "
+        "(snapshot %lld), but checkpoint %s is of query %s: was it restored "
+        "from a backup?",
+        engine->job->options.job, engine->job->sink.table, (long long)e->job.epoch, e->job.query_id,
+        (long long)e->job.snapshot_id, engine->checkpoint.folder, engine->checkpoint.query_id);
+}
+
+static enum cv_code act(struct cv_engine *engine, struct evidence *e, enum cv_recovery decision,
+                        struct cv_error *err)
+{
+    switch (decision) {
+    case CV_RECOVER_NEW:
+        return start_new(engine, e, err);
+    case CV_RECOVER_FIRST:
+        return start_first(engine, err);
+    case CV_RECOVER_NEXT:
+        return go_on_after(engine, e, err);
+    case CV_RECOVER_REDO:
+        prepare_redo(engine, e);
+        return CV_OK;
+    case CV_RECOVER_PLAN_AGAIN:
+        return plan_again(engine, e, err);
+    case CV_RECOVER_FROM_TABLE:
+        return go_on_from_table(engine, e, err);
+    case CV_RECOVER_FROM_CHECKPOINT:
+        return go_on_from_checkpoint(engine, e, err);
+    case CV_RECOVER_STOP_IDENTITY:
+        return cv_checkpoint_check_identity(&engine->checkpoint, err);
+    case CV_RECOVER_STOP_BEHIND:
         return fail_behind(engine, e, err);
-    if (in_table < newest_with_snapshot(engine) || checkpoint->newest_commits > logged)
+    case CV_RECOVER_STOP_AHEAD:
         return fail_ahead(engine, e, err);
-    if (logged == CV_BATCH_NONE) {
-        enum cv_code code = cv_checkpoint_read_initial(checkpoint, &engine->position, err);
-
-        engine->next_batch = 0;
-        if (code != CV_NOT_FOUND)
-            return code;
-        CV_DO(cv_source_initial_offsets(engine->source, &engine->position, err));
-        return cv_checkpoint_write_initial(checkpoint, &engine->position, err);
-    }
-    if (in_table == logged || checkpoint->newest_commits == logged) {
-        CV_DO(read_end(engine, logged, &engine->position, err));
-        if (in_table == logged)
-            CV_DO(check_same_offsets(engine, e, &engine->position, err));
-        if (checkpoint->newest_commits < logged)
-            CV_DO(cv_checkpoint_write_commit(checkpoint, logged, err));
-        engine->next_batch = logged + 1;
-        return CV_OK;
-    }
-    return prepare_redo(engine, logged, err);
-}
-
-static void drop_topic(struct cv_offsets *offsets, const char *topic)
-{
-    CV_CLEANUP(cv_offsets_release) struct cv_offsets kept = {0};
-
-    for (size_t i = 0; i < offsets->count; i++)
-        if (strcmp(offsets->items[i].topic, topic) != 0)
-            cv_offsets_set(&kept, offsets->items[i].topic, offsets->items[i].partition,
-                           offsets->items[i].offset);
-    cv_offsets_copy(offsets, &kept);
-}
-
-static void drop_fingerprints(struct cv_memo *memo, const char *topic)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < memo->fingerprint_count; i++) {
-        if (strcmp(memo->fingerprints[i].topic, topic) == 0)
-            continue;
-        memo->fingerprints[kept] = memo->fingerprints[i];
-        memo->ends[kept++] = memo->ends[i];
-    }
-    memo->fingerprint_count = kept;
-}
-
-void cv_engine_forget_recreated(struct cv_engine *engine)
-{
-    for (size_t i = 0; i < engine->recreated.count; i++) {
-        drop_topic(&engine->position, engine->recreated.items[i].topic);
-        drop_fingerprints(&engine->memo, engine->recreated.items[i].topic);
-    }
-    cv_offsets_clear(&engine->recreated);
-}
-
-/* The batch to redo was planned on the old topic, of which nothing is left to read: it keeps its
- * logged end, and the new topic is read by the batch after it. */
-static void note_recreated(struct cv_engine *engine, const char *topic)
-{
-    for (size_t i = 0; i < engine->redo_end.count; i++) {
-        const struct cv_offset *end = &engine->redo_end.items[i];
-
-        if (engine->redo && strcmp(end->topic, topic) == 0)
-            cv_offsets_set(&engine->position, topic, end->partition, end->offset);
-    }
-    cv_offsets_set(&engine->recreated, topic, 0, 0);
-}
-
-/* A topic created anew under its old name has other records at the remembered offsets. */
-static enum cv_code check_topic(struct cv_engine *engine, const char *topic,
-                                const struct cv_fingerprint *fingerprints, size_t count,
-                                struct cv_error *err)
-{
-    const char *what = "";
-    bool same = true;
-
-    CV_TRY(cv_source_verify_fingerprints(engine->source, fingerprints, count, &same, &what, err),
-           err, "looking whether topic %s is still the same", topic);
-    if (same)
-        return CV_OK;
-    if (engine->job->source.fail_on_data_loss) {
-        (void)fail_contradiction(err, "topic %s was created anew since the last run: %s", topic,
-                                 what);
-        cv_hint(err, "failOnDataLoss: false reads the new topic from its beginning; "
-                     "--resume-from=checkpoint goes on at the old offsets, --resume-from=start "
-                     "reads every topic again");
-        return CV_CONTRADICTION;
-    }
-    cv_log_warning("topic %s was created anew since the last run (%s): it is read from its "
-                   "beginning",
-                   topic, what);
-    note_recreated(engine, topic);
-    return CV_OK;
-}
-
-/* Those fingerprints that were taken where the run goes on; the rest are of an earlier batch, whose
- * successor was committed by a process that did not live to note its own. */
-static size_t current_fingerprints(struct cv_engine *engine, struct cv_fingerprint *current)
-{
-    const struct cv_memo *memo = &engine->memo;
-    size_t count = 0;
-
-    for (size_t i = 0; i < memo->fingerprint_count; i++) {
-        const struct cv_fingerprint *f = &memo->fingerprints[i];
-        const struct cv_offset *at = cv_offsets_find(&engine->position, f->topic, f->partition);
-
-        if (at && at->offset == memo->ends[i])
-            current[count++] = *f;
-    }
-    return count;
-}
-
-static enum cv_code check_topics(struct cv_engine *engine, struct cv_error *err)
-{
-    CV_CLEANUP(cv_freep)
-    struct cv_fingerprint *current = cv_alloc(engine->memo.fingerprint_count * sizeof *current);
-    size_t count = current_fingerprints(engine, current);
-    size_t first = 0;
-
-    if (engine->config->resume != CV_RESUME_AGREED)
-        return CV_OK;
-    while (first < count) {
-        size_t end = first + 1;
-
-        while (end < count && strcmp(current[end].topic, current[first].topic) == 0)
-            end++;
-        CV_DO(check_topic(engine, current[first].topic, current + first, end - first, err));
-        first = end;
-    }
-    if (!engine->redo)
-        cv_engine_forget_recreated(engine);
-    return CV_OK;
-}
-
-static enum cv_code decide(struct cv_engine *engine, const struct evidence *e, struct cv_error *err)
-{
-    switch (engine->config->resume) {
-    case CV_RESUME_START:
-        return start_fresh(engine, err);
-    case CV_RESUME_TABLE:
-        return resume_from_table(engine, e, err);
-    case CV_RESUME_CHECKPOINT:
-        return resume_from_checkpoint(engine, e, err);
-    case CV_RESUME_AGREED:
+    case CV_RECOVER_STOP_DAMAGED:
+        return fail_damaged(engine, e, err);
+    case CV_RECOVER_STOP_OFFSETS:
+    case CV_RECOVER_STOP_SUPERSEDED:
         break;
     }
-    if (engine->checkpoint.query_id[0])
-        return compare(engine, e, err);
-    if (e->in_table)
-        return resume_from_table(engine, e, err);
-    return start_fresh(engine, err);
+    return fail_other(engine, e, decision, err);
+}
+
+/* calve.json is there before the first batch: one without rows leaves no other trace of how far
+ * table and logs may be apart. After a choice it no longer asks about what was chosen. */
+static enum cv_code settle_memo(struct cv_engine *engine, const struct evidence *e,
+                                enum cv_recovery decision, struct cv_error *err)
+{
+    struct cv_memo *memo = &engine->memo;
+    bool stale = !memo->present || engine->config->resume != CV_RESUME_AGREED;
+
+    if (decision >= CV_RECOVER_NEXT && decision <= CV_RECOVER_PLAN_AGAIN && e->facts.in_table)
+        remember_snapshot(engine, &e->own);
+    /* Fingerprints of another batch: this one was committed by a process that did not live to take
+     * its own, or by Spark. */
+    if (stale || memo->batch != engine->next_batch - 1)
+        memo->fingerprint_count = 0;
+    if (!stale)
+        return CV_OK;
+    return cv_engine_write_memo(engine, engine->next_batch - 1, -1, err);
 }
 
 enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err)
 {
     CV_CLEANUP(evidence_release) struct evidence e = {0};
+    enum cv_recovery decision;
     bool damaged;
 
     CV_DO(cv_checkpoint_read_memo(&engine->checkpoint, &engine->memo, &damaged, err));
@@ -479,6 +480,10 @@ enum cv_code cv_engine_recover(struct cv_engine *engine, struct cv_error *err)
     CV_DO(check_memo(engine, err));
     warn_of_starting_options(engine);
     CV_DO(look_into_table(engine, &e, err));
-    CV_DO(decide(engine, &e, err));
-    return check_topics(engine, err);
+    CV_DO(look_into_checkpoint(engine, &e, err));
+    decision = cv_recovery_decide(&e.facts);
+    take_conf(engine, &e);
+    CV_DO(act(engine, &e, decision, err));
+    CV_DO(settle_memo(engine, &e, decision, err));
+    return cv_engine_check_topics(engine, err);
 }

@@ -198,9 +198,116 @@ static void logs_without_metadata_are_refused(void **state)
 
     open_fresh(&checkpoint);
     put_file("offsets/0", "v1\n{}\n{\"t\":{\"0\":1}}");
+    put_file("metadata", ""); /* as a power cut leaves Spark's */
     cv_checkpoint_release(&checkpoint);
-    CV_ASSERT_FAILS(cv_checkpoint_open(folder, false, &checkpoint, &err), CV_CONTRADICTION,
+    CV_ASSERT_FAILS(cv_checkpoint_open(folder, true, &checkpoint, &err), CV_CONTRADICTION,
                     "metadata", &err);
+    CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+    CV_ASSERT_FAILS(cv_checkpoint_check_identity(&checkpoint, &err), CV_CONTRADICTION, "metadata",
+                    &err);
+    cv_checkpoint_release(&checkpoint);
+}
+
+static void a_lock_that_was_taken_away_stops_the_writes(void **state)
+{
+    struct cv_checkpoint first;
+    struct cv_checkpoint second;
+    struct cv_memo memo = {.job = "j", .table = "t", .table_uuid = "u", .cluster_id = "c"};
+    char path[600];
+
+    open_fresh(&first);
+    (void)snprintf(path, sizeof path, "%s/calve.lock", folder);
+    assert_int_equal(unlink(path), 0);
+    CV_ASSERT_OK(cv_checkpoint_open(folder, false, &second, &err), &err);
+    CV_ASSERT_FAILS(cv_checkpoint_write_commit(&first, 1, &err), CV_LOCKED, "calve.lock", &err);
+    CV_ASSERT_FAILS(cv_checkpoint_write_memo(&first, &memo, &err), CV_LOCKED, "calve.lock", &err);
+    CV_ASSERT_OK(cv_checkpoint_write_commit(&second, 1, &err), &err);
+    cv_checkpoint_release(&first);
+    cv_checkpoint_release(&second);
+}
+
+static void write_old_state(struct cv_checkpoint *checkpoint)
+{
+    struct cv_offset_log_entry entry = {0};
+
+    cv_offsets_set(&entry.offsets, "t", 0, 4);
+    CV_ASSERT_OK(cv_checkpoint_write_metadata(checkpoint, "old", &err), &err);
+    CV_ASSERT_OK(cv_checkpoint_write_offsets(checkpoint, 2, &entry, &err), &err);
+    CV_ASSERT_OK(cv_checkpoint_write_commit(checkpoint, 2, &err), &err);
+    cv_offset_log_entry_release(&entry);
+}
+
+static void make_anew(struct cv_checkpoint *checkpoint)
+{
+    struct cv_memo memo = {.job = "j", .table = "t", .table_uuid = "u", .cluster_id = "c"};
+    struct cv_rebase made = {.query_id = "new", .batch = 7, .memo = &memo};
+
+    cv_offsets_set(&made.entry.offsets, "t", 0, 9);
+    CV_ASSERT_OK(cv_checkpoint_rebase(checkpoint, &made, &err), &err);
+    cv_offsets_release(&made.entry.offsets);
+}
+
+static void assert_made_anew(const struct cv_checkpoint *checkpoint)
+{
+    assert_string_equal(checkpoint->query_id, "new");
+    assert_int_equal(checkpoint->newest_offsets, 7);
+    assert_int_equal(checkpoint->newest_commits, 7);
+    assert_true(file_exists("offsets/6") && file_exists("commits/6"));
+    assert_true(file_exists("calve.json") && file_exists("sources/0/0"));
+    assert_false(file_exists("offsets/2") || file_exists("rebase") || file_exists("rebase.tmp"));
+}
+
+static void logs_are_made_anew_and_the_old_ones_kept(void **state)
+{
+    struct cv_checkpoint checkpoint;
+
+    open_fresh(&checkpoint);
+    write_old_state(&checkpoint);
+    put_file(".metadata.crc", "Hadoop's");
+    make_anew(&checkpoint);
+    assert_made_anew(&checkpoint);
+    assert_false(file_exists(".metadata.crc"));
+    make_anew(&checkpoint); /* once more, over its own result */
+    assert_made_anew(&checkpoint);
+    cv_checkpoint_release(&checkpoint);
+    CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+    assert_made_anew(&checkpoint);
+    cv_checkpoint_release(&checkpoint);
+}
+
+/* In a child, since a fault ends the process: before the new logs are whole the old ones stand,
+ * afterwards every start finishes the exchange. */
+static void a_crash_leaves_the_old_logs_or_the_new_ones(void **state)
+{
+    static const char *const faults[] = {"rebase-staged", "rebase-half:1", "rebase-half:2",
+                                         "rebase-half:3", "rebase-half:4", "rebase-half:5"};
+
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        struct cv_checkpoint checkpoint;
+        pid_t child;
+        int status;
+
+        open_fresh(&checkpoint);
+        write_old_state(&checkpoint);
+        cv_checkpoint_release(&checkpoint);
+        child = fork();
+        if (child == 0) {
+            (void)setenv("CALVE_FAULT", faults[i], 1);
+            if (cv_checkpoint_open(folder, false, &checkpoint, &err) == CV_OK)
+                make_anew(&checkpoint);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+        if (i == 0) {
+            assert_string_equal(checkpoint.query_id, "old");
+            assert_int_equal(checkpoint.newest_commits, 2);
+            make_anew(&checkpoint);
+        }
+        assert_made_anew(&checkpoint);
+        cv_checkpoint_release(&checkpoint);
+    }
 }
 
 static void hadoops_stale_checksums_go(void **state)
@@ -218,7 +325,9 @@ static void the_memo_comes_back(void **state)
 {
     struct cv_fingerprint prints[] = {{"t", 0, 9, 1700000000000, 4000000000u}, {"t", 1, 4, -1, 7}};
     int64_t ends[] = {10, 7};
-    struct cv_memo memo = {.job = "orders",
+    struct cv_memo memo = {.batch = 14,
+                           .replaced_query = "q",
+                           .job = "orders",
                            .table = "lake.shop.orders",
                            .table_uuid = "u",
                            .cluster_id = "c",
@@ -239,6 +348,8 @@ static void the_memo_comes_back(void **state)
     CV_ASSERT_OK(cv_checkpoint_read_memo(&checkpoint, &back, &damaged, &err), &err);
     assert_true(back.present);
     assert_int_equal(back.snapshot_id, INT64_MAX);
+    assert_int_equal(back.batch, 14);
+    assert_string_equal(back.replaced_query, "q");
     assert_int_equal(back.fingerprint_count, 2);
     assert_int_equal(back.fingerprints[0].crc, 4000000000u);
     assert_int_equal(back.fingerprints[1].timestamp_ms, -1);
@@ -258,6 +369,9 @@ int main(void)
         cmocka_unit_test(a_second_process_is_refused),
         cmocka_unit_test(old_batches_are_purged_as_spark_does),
         cmocka_unit_test(logs_without_metadata_are_refused),
+        cmocka_unit_test(a_lock_that_was_taken_away_stops_the_writes),
+        cmocka_unit_test(logs_are_made_anew_and_the_old_ones_kept),
+        cmocka_unit_test(a_crash_leaves_the_old_logs_or_the_new_ones),
         cmocka_unit_test(hadoops_stale_checksums_go),
         cmocka_unit_test(the_memo_comes_back),
     };
