@@ -38,11 +38,6 @@ static const struct cv_option *find_option(const struct cv_option_table *table, 
     return prefix;
 }
 
-bool cv_options_known(const struct cv_option_table *table, const char *key)
-{
-    return find_option(table, key) != NULL;
-}
-
 /* Levenshtein distance of the names' first bytes, without regard to case. */
 static size_t name_distance(const char *a, const char *b)
 {

@@ -51,8 +51,6 @@ enum cv_code cv_options_defaults(const struct cv_option_table *table, void *targ
 enum cv_code cv_options_set(const struct cv_option_table *table, void *target,
                             struct cv_arena *arena, const char *key, const char *value,
                             struct cv_error *err);
-/* True if the key belongs to the table (prefix options included). */
-bool cv_options_known(const struct cv_option_table *table, const char *key);
 /* CV_CONFIG naming the first required option that has no value. */
 enum cv_code cv_options_check_required(const struct cv_option_table *table, const void *target,
                                        struct cv_error *err);

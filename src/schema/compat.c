@@ -148,16 +148,6 @@ static void check_type(struct check *check, const struct cv_type *from, const st
     }
 }
 
-size_t cv_schema_check_assign(const struct cv_type *from, bool from_required,
-                              const struct cv_field *to, const char *path, unsigned flags,
-                              struct cv_buf *problems)
-{
-    struct check check = {flags, problems, 0};
-
-    check_child(&check, from, from_required, to, path, 0);
-    return check.count;
-}
-
 size_t cv_schema_check_assign_row(const struct cv_type *from, const struct cv_type *to,
                                   unsigned flags, struct cv_buf *problems)
 {

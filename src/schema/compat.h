@@ -22,13 +22,9 @@ bool cv_type_widens(const struct cv_type *from, const struct cv_type *to);
 const struct cv_field *cv_struct_find_nocase(const struct cv_type *type, const char *name,
                                              bool *ret_ambiguous);
 
-/* Checks that values of type `from` (never null when from_required) can be assigned to the field.
- * Appends one line for each problem to `problems`, each beginning with `path`; returns their
- * number. */
-size_t cv_schema_check_assign(const struct cv_type *from, bool from_required,
-                              const struct cv_field *to, const char *path, unsigned flags,
-                              struct cv_buf *problems);
-/* The same for a row: each column of the table against the field of that name. */
+/* Checks that rows of type `from` can be written to a table of type `to`: each column against the
+ * field of its name. Appends one line for each problem to `problems`, which begins with the path;
+ * returns their number. `flags` are of enum cv_assign_flag. */
 size_t cv_schema_check_assign_row(const struct cv_type *from, const struct cv_type *to,
                                   unsigned flags, struct cv_buf *problems);
 
