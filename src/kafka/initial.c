@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where a query without checkpoint begins: startingTimestamp, startingOffsetsByTimestamp or
- * startingOffsets, in this order (spark.md 1.1). */
+ * startingOffsets, in this order, as in Spark. */
 #include "kafka/source_int.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Offsets per topic and partition as a sorted array, and their JSON (spark.md 2.1). */
+ * Offsets per topic and partition as a sorted array, and their JSON in Spark's form. */
 #include "kafka/offsets.h"
 
 #include "base/limits.h"

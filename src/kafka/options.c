@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Section `source` of the job file: the options of Spark's Kafka source (spark.md 1.1), and the
+ * Section `source` of the job file: the options of Spark's Kafka source, and the
  * checks that need no broker. */
 #include "kafka/client_config.h"
 #include "kafka/subscription.h"

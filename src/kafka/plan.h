@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The arithmetic of a micro-batch (spark.md 1.4 and 1.5) as pure functions: no broker, no clock. */
+ * Spark's arithmetic of a micro-batch as pure functions: no broker, no clock. */
 #ifndef CALVE_KAFKA_PLAN_H
 #define CALVE_KAFKA_PLAN_H
 

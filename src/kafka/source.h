@@ -80,7 +80,7 @@ struct cv_plan {
 };
 void cv_plan_release(struct cv_plan *plan);
 
-/* Lists partitions and latest offsets and plans a batch from `start` by spark.md 1.4 and 1.5
+/* Lists partitions and latest offsets and plans a batch from `start` by Spark's arithmetic
  * (errors carry KAFKA_DATA_LOSS.<class>). `bound` (may be NULL): AvailableNow's prefetched end
  * offsets. An empty answer for the whole subscription is retried, then an error; never "no
  * partitions". */

@@ -189,7 +189,7 @@ static void bad_logical_values(void **state)
     plan_test_release(&t);
 }
 
-/* case 13 */
+/* case 13: decimals of any number of bytes; none and too many are bad records. */
 static void decimals(void **state)
 {
     struct plan_test t;
@@ -238,7 +238,7 @@ static void wide_decimals(void **state)
               "{d: -99999999999999999999999999999999999999}");
 }
 
-/* case 15 */
+/* case 15: blocks with a negative count and a size in bytes, read and skipped. */
 static void blocks_of_arrays_and_maps(void **state)
 {
     static const char array[] = "{'type':'record','name':'R','fields':["
@@ -441,7 +441,7 @@ static void enums_and_aliases(void **state)
               "e string, old int", "02 0e", "{e: \"B\", old: 7}");
 }
 
-/* case 17 */
+/* case 17: a recursive type is refused with its path, a deep value by the depth limit. */
 static void recursion(void **state)
 {
     static const char writer[] = "{'type':'record','name':'N','fields':[{'name':'v','type':'long'},"

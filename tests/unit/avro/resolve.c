@@ -5,7 +5,7 @@
 
 #define ONE(type) RECORD("R", FIELD("a", type))
 
-/* case 12 */
+/* case 12: the writer's branch decides, then the value is promoted. */
 static void promotes_through_unions(void **state)
 {
     check_read(ONE(NULLABLE(INT)), ONE(NULLABLE(DOUBLE)), "a double", "02 0e", "{a: 7.0}");
@@ -38,7 +38,7 @@ static void promotes_numbers(void **state)
                   "cannot be read as");
 }
 
-/* case 18 */
+/* case 18: a symbol that the reader lacks is its default, or a bad record without one. */
 #define WRITER_COLOR "{\"type\":\"enum\",\"name\":\"Color\",\"symbols\":[\"A\",\"B\",\"C\"]}"
 #define READER_COLOR(more)                                                                         \
     "{\"type\":\"enum\",\"name\":\"Color\",\"symbols\":[\"A\",\"B\"]" more "}"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Offsets: order, replacement, and Spark's JSON (texts from spark.md 1.1 and 2.1). */
+ * Offsets: order, replacement, and Spark's JSON, letter for letter. */
 #include "kafka/offsets.h"
 
 #include "test.h"

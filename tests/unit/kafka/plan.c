@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The arithmetic of spark.md 1.4 with its golden numbers, and the data-loss table of 1.5. */
+ * Spark's arithmetic of a batch with worked numbers, and what counts as data loss. */
 #include "kafka/plan.h"
 
 #include "test.h"

@@ -37,7 +37,7 @@ static void assert_summary(const struct cv_snapshot *snapshot, const char *const
     }
 }
 
-/* spark.md §4.3 */
+/* The totals of a first append start from 0, as in Iceberg's Java library. */
 static void the_first_append_counts_from_zero(void **state)
 {
     struct cv_table *table = fixture_table(&f, "day", NULL, 0);
