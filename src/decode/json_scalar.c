@@ -179,12 +179,26 @@ static bool common_timestamp(struct cv_str text, int64_t *ret_us, bool *ret_zone
     return true;
 }
 
+/* Blanks and control characters around a date or time do not count. */
+static struct cv_str trim(struct cv_str text)
+{
+    while (text.length && ((uint8_t)*text.ptr <= ' ' || *text.ptr == 0x7f)) {
+        text.ptr++;
+        text.length--;
+    }
+    while (text.length &&
+           ((uint8_t)text.ptr[text.length - 1] <= ' ' || text.ptr[text.length - 1] == 0x7f))
+        text.length--;
+    return text;
+}
+
 static bool timestamp(struct cv_json_reader *r, const struct cv_json_value *v, struct cv_str text,
                       struct cv_value *out)
 {
     bool zone;
 
-    if (!common_timestamp(text, &out->i64, &zone) && !cv_parse_timestamp(text, &out->i64, &zone))
+    if (!common_timestamp(text, &out->i64, &zone) &&
+        !cv_parse_timestamp(trim(text), &out->i64, &zone))
         return misfit(r, v, text);
     if (zone && v->type->kind == CV_TYPE_TIMESTAMP)
         return cv_json_refuse(r, v->path, "\"%.*s\" has a zone and the column has none",
@@ -194,7 +208,7 @@ static bool timestamp(struct cv_json_reader *r, const struct cv_json_value *v, s
 
 static bool nonnumeric_text(const struct cv_json_reader *r, struct cv_str text, double *ret_value)
 {
-    static const char *const names[] = {"NaN",  "Infinity",  "+Infinity", "INF",
+    static const char *const names[] = {"NaN",  "Infinity",  "+Infinity",
                                         "+INF", "-Infinity", "-INF"};
 
     if (!r->plan->nonnumeric)
@@ -202,17 +216,34 @@ static bool nonnumeric_text(const struct cv_json_reader *r, struct cv_str text, 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(names); i++) {
         if (!cv_str_is(text, names[i]))
             continue;
-        *ret_value = i == 0 ? __builtin_nan("") : i < 5 ? __builtin_inf() : -__builtin_inf();
+        *ret_value = i == 0 ? __builtin_nan("") : i < 4 ? __builtin_inf() : -__builtin_inf();
         return true;
     }
     return false;
+}
+
+/* Base64 may be broken into lines, and have blanks, between its groups of four characters. */
+static struct cv_str without_blanks(struct cv_json_reader *r, struct cv_str text)
+{
+    size_t i = 0;
+
+    while (i < text.length && (uint8_t)text.ptr[i] > ' ')
+        i++;
+    if (i == text.length)
+        return text;
+    cv_buf_clear(&r->cast);
+    for (i = 0; i < text.length; i++)
+        if ((uint8_t)text.ptr[i] > ' ' || r->cast.length % 4 != 0)
+            cv_buf_append_byte(&r->cast, (uint8_t)text.ptr[i]);
+    return (struct cv_str){(const char *)r->cast.data, r->cast.length};
 }
 
 static bool binary(struct cv_json_reader *r, const struct cv_json_value *v, struct cv_str text,
                    struct cv_value *out)
 {
     cv_buf_clear(&r->bytes);
-    if (!cv_base64_decode(text, &r->bytes) || r->bytes.failed)
+    text = without_blanks(r, text);
+    if (text.length % 4 != 0 || !cv_base64_decode(text, &r->bytes) || r->bytes.failed)
         return cv_json_refuse(r, v->path, "the text is no Base64");
     if (v->type->kind == CV_TYPE_FIXED && r->bytes.length != v->type->length)
         return cv_json_refuse(r, v->path, "%zu bytes for fixed[%u]", r->bytes.length,
@@ -248,7 +279,7 @@ static bool from_text(struct cv_json_reader *r, const struct cv_json_value *v, s
     case CV_TYPE_FIXED:
         return binary(r, v, text, out);
     case CV_TYPE_DATE:
-        ok = cv_parse_date(text, &out->i32);
+        ok = cv_parse_date(trim(text), &out->i32);
         break;
     case CV_TYPE_TIME:
         ok = cv_parse_time(text, &out->i64);

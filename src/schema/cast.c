@@ -138,8 +138,8 @@ static bool seconds_to_us(cv_wide_int unscaled, int scale, int64_t *ret_us)
     return us >= INT64_MIN && us <= INT64_MAX;
 }
 
-/* `single`: the value is a float, which matters for its shortest digits. */
-static bool from_double(double value, bool single, const struct cv_type *to, struct cv_value *out)
+/* Spark takes a float for its double here, with all the digits of that. */
+static bool from_double(double value, const struct cv_type *to, struct cv_value *out)
 {
     char text[64];
     struct cv_buf digits = {(uint8_t *)text, 0, sizeof text, sizeof text, false};
@@ -168,7 +168,7 @@ static bool from_double(double value, bool single, const struct cv_type *to, str
     case CV_TYPE_DECIMAL:
         if (!isfinite(value))
             return false;
-        cv_cast_write_double(value, single, &digits);
+        cv_cast_write_double(value, false, &digits);
         return cv_parse_decimal((struct cv_str){text, digits.length}, to->precision, to->scale,
                                 &out->decimal);
     case CV_TYPE_TIMESTAMPTZ:
@@ -196,7 +196,7 @@ static bool from_timestamp(int64_t us, const struct cv_type *to, struct cv_value
         return true;
     case CV_TYPE_FLOAT:
     case CV_TYPE_DOUBLE:
-        return from_double((double)us / 1e6, false, to, out);
+        return from_double((double)us / 1e6, to, out);
     case CV_TYPE_DECIMAL:
         return from_exact(us, 6, to, out);
     default:
@@ -236,9 +236,9 @@ static bool convert(const struct cv_value *in, const struct cv_type *from, const
     case CV_TYPE_LONG:
         return from_number(in->i64, 0, to, out);
     case CV_TYPE_FLOAT:
-        return from_double(in->f32, true, to, out);
+        return from_double(in->f32, to, out);
     case CV_TYPE_DOUBLE:
-        return from_double(in->f64, false, to, out);
+        return from_double(in->f64, to, out);
     case CV_TYPE_DECIMAL:
         return from_number(in->decimal, from->scale, to, out);
     case CV_TYPE_DATE:

@@ -10,14 +10,23 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* Spark's casts trim blanks and control characters on both sides. */
-static struct cv_str trim(struct cv_str text)
+static bool is_trimmed(char byte, bool delete_too)
 {
-    while (text.length && (uint8_t)text.ptr[0] <= ' ') {
+    return (uint8_t)byte <= ' ' || (delete_too && byte == 0x7f);
+}
+
+/* Spark's casts trim blanks and control characters on both sides; those to fractions and decimals
+ * trim as Java's String does, which leaves the delete character. */
+static struct cv_str trim(struct cv_str text, const struct cv_type *to)
+{
+    bool delete_too =
+        to->kind != CV_TYPE_FLOAT && to->kind != CV_TYPE_DOUBLE && to->kind != CV_TYPE_DECIMAL;
+
+    while (text.length && is_trimmed(text.ptr[0], delete_too)) {
         text.ptr++;
         text.length--;
     }
-    while (text.length && (uint8_t)text.ptr[text.length - 1] <= ' ')
+    while (text.length && is_trimmed(text.ptr[text.length - 1], delete_too))
         text.length--;
     return text;
 }
@@ -71,7 +80,7 @@ bool cv_cast_from_text(struct cv_str text, const struct cv_type *to, struct cv_b
                        struct cv_value *ret_out)
 {
     struct cv_value out = {.kind = to->kind};
-    struct cv_str trimmed = trim(text);
+    struct cv_str trimmed = trim(text, to);
     bool ignored;
     uint8_t uuid[16];
     bool good = false;

@@ -175,13 +175,13 @@ static bool parse_special_double(struct cv_str text, double *ret_value)
     static const char *const infinities[] = {"infinity", "inf"};
     bool negative = text.length && text.ptr[0] == '-';
 
-    if (text.length == 3 && strncasecmp(text.ptr, "nan", 3) == 0) {
-        *ret_value = (double)NAN;
-        return true;
-    }
     if (text.length && (text.ptr[0] == '-' || text.ptr[0] == '+')) {
         text.ptr++;
         text.length--;
+    }
+    if (text.length == 3 && strncasecmp(text.ptr, "nan", 3) == 0) {
+        *ret_value = (double)NAN;
+        return true;
     }
     for (size_t i = 0; i < CV_ARRAY_LENGTH(infinities); i++)
         if (text.length == strlen(infinities[i]) &&
@@ -266,15 +266,15 @@ static bool take_digits(struct cursor *cursor, int least, int most, int32_t *ret
     return count >= least;
 }
 
-/* [+-]y…y-m[m]-d[d] with a year of 4-7 digits. Year alone, and year and month, are dates when
+/* [+-]y…y-m[m]-d[d]; the year has at least 4 digits. Year alone, and year and month, are dates when
  * nothing follows them. */
-static bool take_date(struct cursor *cursor, int64_t *ret_days)
+static bool take_date(struct cursor *cursor, int most_year_digits, int64_t *ret_days)
 {
     bool negative = at_byte(cursor, '-');
     int32_t year, month = 1, day = 1;
 
     cursor->at += negative || at_byte(cursor, '+');
-    if (!take_digits(cursor, 4, 7, &year))
+    if (!take_digits(cursor, 4, most_year_digits, &year))
         return false;
     if (cursor->at < cursor->end) {
         if (!take_byte(cursor, '-') || !take_digits(cursor, 1, 2, &month))
@@ -297,42 +297,47 @@ bool cv_parse_date(struct cv_str text, int32_t *ret_days)
     int64_t days;
 
     /* As in Spark, a time of day behind the date is not looked at. */
-    if (!take_date(&cursor, &days) || days < INT32_MIN || days > INT32_MAX ||
+    if (!take_date(&cursor, 7, &days) || days < INT32_MIN || days > INT32_MAX ||
         (cursor.at < cursor.end && *cursor.at != ' ' && *cursor.at != 'T'))
         return false;
     *ret_days = (int32_t)days;
     return true;
 }
 
-/* Up to 9 digits, cut to µs. */
-static bool take_fraction(struct cursor *cursor, int32_t *ret_us)
+/* Any number of digits, also none, cut to µs. */
+static int32_t take_fraction(struct cursor *cursor)
 {
     static const int32_t powers[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
     int32_t value = 0;
     int count = 0;
 
-    for (; cursor->at < cursor->end && is_digit(*cursor->at); cursor->at++, count++)
-        if (count < 6)
-            value = value * 10 + (*cursor->at - '0');
-    *ret_us = value * powers[CV_MIN(count, 6)];
-    return count <= 9;
+    for (; cursor->at < cursor->end && is_digit(*cursor->at); cursor->at++) {
+        if (count == 6)
+            continue;
+        value = value * 10 + (*cursor->at - '0');
+        count++;
+    }
+    return value * powers[count];
 }
 
-/* h[h]:m[m][:s[s][.fraction]] */
+/* h[h][:m[m][:s[s][.fraction]]]; only what has seconds may be followed by anything. */
 static bool take_time(struct cursor *cursor, int64_t *ret_us)
 {
-    int32_t hour, minute, second = 0, us = 0;
+    int32_t hour, minute = 0, second = 0, us = 0;
+    bool whole = false;
 
-    if (!take_digits(cursor, 1, 2, &hour) || !take_byte(cursor, ':') ||
-        !take_digits(cursor, 1, 2, &minute))
+    if (!take_digits(cursor, 1, 2, &hour))
         return false;
     if (take_byte(cursor, ':')) {
-        if (!take_digits(cursor, 1, 2, &second))
+        if (!take_digits(cursor, 1, 2, &minute))
             return false;
-        if (take_byte(cursor, '.') && !take_fraction(cursor, &us))
+        whole = take_byte(cursor, ':');
+        if (whole && !take_digits(cursor, 1, 2, &second))
             return false;
+        if (whole && take_byte(cursor, '.'))
+            us = take_fraction(cursor);
     }
-    if (hour > 23 || minute > 59 || second > 59)
+    if (hour > 23 || minute > 59 || second > 59 || (!whole && cursor->at != cursor->end))
         return false;
     *ret_us = ((hour * INT64_C(60) + minute) * 60 + second) * CV_US_PER_SECOND + us;
     return true;
@@ -343,29 +348,38 @@ bool cv_parse_time(struct cv_str text, int64_t *ret_us)
     struct cursor cursor = {text.ptr, text.ptr + text.length};
     int64_t us;
 
-    if (!take_time(&cursor, &us) || cursor.at != cursor.end)
+    if (!memchr(text.ptr ? text.ptr : "", ':', text.length) || !take_time(&cursor, &us) ||
+        cursor.at != cursor.end)
         return false;
     *ret_us = us;
     return true;
 }
 
-/* h[h], hhmm or h[h]:m[m], each optionally with seconds, of an offset behind its sign. */
+/* h[h], hhmm, hhmmss, h[h]:m[m] or h[h]:mm:ss of an offset behind its sign, up to 18 hours. */
 static bool take_offset(struct cursor *cursor, int32_t *ret_seconds)
 {
     const char *start = cursor->at;
     int32_t hour, minute = 0, second = 0;
+    size_t count;
 
-    if (!take_digits(cursor, 1, 4, &hour))
+    if (!take_digits(cursor, 1, 6, &hour))
         return false;
-    if (cursor->at - start == 4) {
+    count = (size_t)(cursor->at - start);
+    if (count == 6) {
+        second = hour % 100;
+        hour /= 100;
+    }
+    if (count == 4 || count == 6) {
         minute = hour % 100;
         hour /= 100;
-    } else if (cursor->at - start > 2) {
+    } else if (count > 2) {
         return false;
     } else if (take_byte(cursor, ':')) {
+        start = cursor->at;
         if (!take_digits(cursor, 1, 2, &minute))
             return false;
-        if (take_byte(cursor, ':') && !take_digits(cursor, 1, 2, &second))
+        if (cursor->at - start == 2 && take_byte(cursor, ':') &&
+            !take_digits(cursor, 2, 2, &second))
             return false;
     }
     *ret_seconds = (hour * 60 + minute) * 60 + second;
@@ -440,40 +454,44 @@ static bool take_plain(struct cursor *cursor, int64_t *ret_us)
 }
 
 /* The same with every other form of date and time; fraction included. */
-static bool take_other(struct cursor *cursor, int64_t *ret_us)
+static bool take_other(struct cursor *cursor, cv_wide_int *ret_us)
 {
     int64_t days, time = 0;
 
-    if (!take_date(cursor, &days))
+    if (!take_date(cursor, 6, &days))
         return false;
     if (take_byte(cursor, 'T') || take_byte(cursor, ' ')) {
-        if (cursor->at < cursor->end && !take_time(cursor, &time))
+        if (!take_time(cursor, &time))
             return false;
+    } else if (cursor->at < cursor->end) {
+        return false;
     }
-    return !__builtin_mul_overflow(days, CV_US_PER_DAY, ret_us) &&
-           !__builtin_add_overflow(*ret_us, time, ret_us);
+    *ret_us = (cv_wide_int)days * CV_US_PER_DAY + time;
+    return true;
 }
 
 bool cv_parse_timestamp(struct cv_str text, int64_t *ret_us, bool *ret_had_zone)
 {
     struct cursor cursor = {text.ptr, text.ptr + text.length};
-    int32_t fraction = 0, offset = 0;
+    cv_wide_int wide; /* the first and last day are whole only here */
+    int32_t offset = 0;
     bool had_zone;
     int64_t us;
 
     if (take_plain(&cursor, &us)) {
-        if (take_byte(&cursor, '.') && !take_fraction(&cursor, &fraction))
-            return false;
-        us += fraction;
-    } else if (!take_other(&cursor, &us)) {
+        wide = us;
+        if (take_byte(&cursor, '.'))
+            wide += take_fraction(&cursor);
+    } else if (!take_other(&cursor, &wide)) {
         return false;
     }
     had_zone = cursor.at < cursor.end;
     if (had_zone && !take_zone(&cursor, &offset))
         return false;
-    if (__builtin_sub_overflow(us, offset * CV_US_PER_SECOND, &us))
+    wide -= offset * CV_US_PER_SECOND;
+    if (wide < INT64_MIN || wide > INT64_MAX)
         return false;
-    *ret_us = us;
+    *ret_us = (int64_t)wide;
     *ret_had_zone = had_zone;
     return true;
 }

@@ -55,8 +55,8 @@ bool cv_parse_decimal_exact(struct cv_str text, uint8_t precision, uint8_t scale
 bool cv_parse_double(struct cv_str text, double *ret_value);
 /* [+-]y…y-m[m]-d[d], as Spark's cast. */
 bool cv_parse_date(struct cv_str text, int32_t *ret_days);
-/* ISO 8601 date and time, 'T' or blank between, 0-9 fraction digits (cut to µs), optional zone
- * Z, +hh, +hhmm, +hh:mm, " UTC"; without a zone UTC. *ret_had_zone tells which. */
+/* ISO 8601 date and time, 'T' or blank between, a fraction (cut to µs), behind the seconds an
+ * optional zone Z, +hh, +hhmm, +hh:mm, " UTC"; without a zone UTC. *ret_had_zone tells which. */
 bool cv_parse_timestamp(struct cv_str text, int64_t *ret_us, bool *ret_had_zone);
 bool cv_parse_time(struct cv_str text, int64_t *ret_us);
 bool cv_parse_uuid(struct cv_str text, uint8_t ret_bytes[16]);

@@ -61,6 +61,8 @@ static void nonnumeric_numbers(void **state)
     (void)decoding_add(&d, "{\"x\":NaN,\"y\":-Infinity}");
     (void)decoding_add(&d, "{\"x\":\"Infinity\",\"y\":\"-INF\"}");
     decoding_expect(&d, "nan|-inf\ninf|-inf\n");
+    (void)decoding_add(&d, "{\"x\":\"INF\"}"); /* Spark wants a sign here */
+    assert_int_equal(decoding_run(&d), CV_RECORD);
     decoding_clear(&d);
     decoding_release(&d);
 }
@@ -88,6 +90,9 @@ static void timestamps(void **state)
     expect_one("timestamp", "-1", "-1000000");
     expect_one("timestamp", "9223372036855", "bad");
     expect_one("timestamp", "1.5", "bad");
+    expect_one("timestamp", "\" 2026-03-31 \"", "1774915200000000");
+    expect_one("timestamp", "\"2026-03-31T10:20Z\"", "bad");
+    expect_one("timestamp", "\"10:20:30\"", "bad");
     expect_one("timestamp_ntz", "\"2026-03-31T03:17:37.26\"", "1774927057260000");
     expect_one("timestamp_ntz", "\"2026-03-31T03:17:37Z\"",
                "bad: \"2026-03-31T03:17:37Z\" has a "
@@ -115,12 +120,20 @@ static void other_types(void **state)
     expect_one("date", "\"2026-03-31\"", "20543");
     expect_one("date", "-1", "-1");
     expect_one("date", "\"2026-02-30\"", "bad");
+    expect_one("date", "\" 2026-03-31\"", "20543");
+    expect_one("date", "\"20260331\"", "bad");
     expect_one("time", "\"01:02:03.000004\"", "3723000004");
     expect_one("uuid", "\"f79c3e09-677c-4bbd-a479-3f349cb785e7\"",
                "x'f79c3e09677c4bbda4793f349cb785e7'");
     expect_one("binary", "\"aGk=\"", "x'6869'");
     expect_one("binary", "\"\"", "x''");
     expect_one("binary", "\"a\"", "bad: the text is no Base64");
+    expect_one("binary", "\"aGk\"", "bad: the text is no Base64");
+    expect_one("binary", "\"abc\"", "bad: the text is no Base64");
+    expect_one("binary", "\"YQ==YQ==\"", "bad: the text is no Base64");
+    expect_one("binary", "\"aGk=\\n\"", "x'6869'");
+    expect_one("binary", "\"aGkK\\r\\naGk=\"", "x'68690a6869'");
+    expect_one("binary", "\"aG k=\"", "bad: the text is no Base64");
     expect_one("fixed[2]", "\"aGk=\"", "x'6869'");
     expect_one("fixed[3]", "\"aGk=\"", "bad: 2 bytes for fixed[3]");
     expect_one("string", "\"a\\u00e9\\t\"", "\"a\xc3\xa9\t\"");

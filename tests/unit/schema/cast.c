@@ -81,6 +81,18 @@ static void from_text_to_numbers(void **state)
     gives("string", TEXT("12345678901234567890.12"), "decimal(38, 2)", "12345678901234567890.12");
     fails("string", TEXT("123456789.00"), "decimal(10, 2)", "decimal(10, 2)");
     fails("string", TEXT("1,5"), "decimal(10, 2)", "cannot be cast");
+    gives("string",
+          TEXT("\x7f"
+               "1\x7f"),
+          "int", "1");
+    fails("string",
+          TEXT("\x7f"
+               "1"),
+          "double", "cannot be cast");
+    fails("string",
+          TEXT("\x7f"
+               "1"),
+          "decimal(10, 2)", "cannot be cast");
 }
 
 static void from_text_to_others(void **state)
@@ -102,6 +114,7 @@ static void from_text_to_others(void **state)
     /* a zone is passed over for the timestamp that has none */
     gives("string", TEXT("2026-03-31T03:17:37.5+02:00"), "timestamp", "2026-03-31T03:17:37.500000");
     gives("string", TEXT("2026-03-31T03:17:37Z"), "timestamp", "2026-03-31T03:17:37");
+    fails("string", TEXT("2026-03-31+01:00"), "timestamp", "cannot be cast");
     fails("string", TEXT("infinity"), "timestamptz", "cannot be cast");
     gives("string", TEXT("22:31:08"), "time", "22:31:08");
     gives("string", TEXT("F79C3E09-677C-4BBD-A479-3F349CB785E7"), "uuid",
@@ -123,6 +136,10 @@ static void between_numbers(void **state)
     gives("double", F64(1.1), "decimal(10, 2)", "1.10");
     gives("double", F64(2.675), "decimal(10, 2)", "2.68"); /* by its shortest digits */
     gives("float", F32(1.1f), "decimal(10, 2)", "1.10");
+    /* by the digits of its double */
+    gives("float", F32(2268.131103515625f), "decimal(18, 6)", "2268.131104");
+    gives("float", F32(0.005f), "decimal(10, 2)", "0.00");
+    gives("float", F32(2147483648.0f), "decimal(38, 0)", "2147483648");
     fails("double", F64(1e9), "decimal(10, 2)", "cannot be cast");
     fails("double", F64(1.0 / 0.0), "decimal(10, 2)", "Infinity");
     gives("double", F64(1.5), "float", "1.5");
