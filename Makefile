@@ -66,9 +66,10 @@ docs: all
 # Without fault points.
 install:
 	@test -f build-install/build.ninja || meson setup build-install --buildtype=release \
-		-Dfaults=false -Dprefix=$(PREFIX) >/dev/null
+		-Dfaults=false >/dev/null
+	@meson configure build-install -Dprefix=$(PREFIX)
 	@ninja -C build-install --quiet
 	@meson install -C build-install --quiet
 
 clean:
-	@rm -rf build build-asan build-tsan build-fuzz build-clang build-install
+	@rm -rf build build-asan build-tsan build-fuzz build-install
