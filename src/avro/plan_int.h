@@ -173,8 +173,10 @@ struct cv_plan_dest {
     const struct cv_type *cast_type;
 };
 
+/* Notes a problem of the schemas at this path; compiling goes on, to find the others too. */
 void cv_plan_problem(struct cv_plan_compiler *c, const char *path, const char *format, ...)
     CV_PRINTF(3, 4);
+/* Appends an op to a block. */
 void cv_plan_emit(struct cv_plan_compiler *c, struct cv_plan_code *code, struct cv_plan_op op);
 /* Nothing more is emitted and the plan is going to be refused. */
 static inline bool cv_plan_is_full(const struct cv_plan_compiler *c)

@@ -29,6 +29,6 @@ void *cv_map_set(struct cv_map *map, const void *key, size_t key_length, void *v
 const struct cv_map_slot *cv_map_next(const struct cv_map *map, size_t *position);
 void cv_map_release(struct cv_map *map);
 
-uint64_t cv_hash_bytes(const void *bytes, size_t length);
+uint64_t cv_hash_bytes(const void *bytes, size_t length); /* never stored */
 
 #endif

@@ -24,6 +24,8 @@ struct cv_bad_list {
     uint64_t total; /* of all bad records since clear, kept or not */
 };
 
+/* The texts are copied, the record is not: it must outlive the list's entries. Beyond
+ * CV_BAD_LIST_MAX only `total` grows. */
 void cv_bad_list_add(struct cv_bad_list *list, const struct cv_record *record, const char *field,
                      const char *format, ...) CV_PRINTF(4, 5);
 void cv_bad_list_clear(struct cv_bad_list *list);

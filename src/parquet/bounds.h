@@ -30,6 +30,7 @@ struct cv_bounds {
     struct cv_buf min_bytes, max_bytes; /* CV_BOUNDS_BYTES and CV_BOUNDS_UUID */
 };
 
+/* How values of a primitive type compare. */
 enum cv_bounds_order cv_bounds_order_of(const struct cv_type *type);
 void cv_bounds_clear(struct cv_bounds *bounds);
 void cv_bounds_release(struct cv_bounds *bounds);
@@ -44,6 +45,7 @@ void cv_bounds_wide(struct cv_bounds *bounds, const cv_int128 *values, size_t co
 void cv_bounds_bytes(struct cv_bounds *bounds, const struct cv_str *values, size_t count);
 void cv_bounds_uuid(struct cv_bounds *bounds, const struct cv_str *values, size_t count);
 
+/* Widens `bounds` to what `other` holds. */
 void cv_bounds_merge(struct cv_bounds *bounds, const struct cv_bounds *other,
                      enum cv_bounds_order order);
 /* Sign of the comparison of two minima (or maxima); both bounds are present. */
