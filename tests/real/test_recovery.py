@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lost, old, copied and contradicting state: the table is asked first, and where two answers exist calve stops and
-names both (design: why nothing is lost or doubled; cases 6, 46, 47)."""
+names both (src/stream/README.md; cases 6, 46, 47)."""
 
 import json
 import os
