@@ -125,6 +125,57 @@ static enum cv_code list_named(struct cv_source *source, const char *name, int64
     }
 }
 
+/* Which partitions the topic has now, subscribed to or not; none when there is no such topic. */
+static enum cv_code list_existing(struct cv_source *source, const char *name,
+                                  struct cv_offsets *partitions, struct cv_error *err)
+{
+    struct cv_fetch_topic *topic = cv_source_topic(source, name);
+    int64_t deadline_us = cv_source_deadline(source);
+
+    while (topic->planned) {
+        CV_CLEANUP(free_metadata) metadata_t *metadata = NULL;
+        rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+
+        CV_DO(request_metadata(source, topic, deadline_us, &metadata, err));
+        if (metadata->topic_cnt == 1)
+            error = metadata->topics[0].err;
+        if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+            return CV_OK;
+        for (int i = 0;
+             error == RD_KAFKA_RESP_ERR_NO_ERROR && i < metadata->topics[0].partition_cnt; i++)
+            cv_offsets_set(partitions, name, metadata->topics[0].partitions[i].id, 0);
+        if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
+            return CV_OK;
+        CV_TRY(wait_or_fail(source, error, "listing of partitions", deadline_us, err), err,
+               "topic %s", name);
+    }
+    return CV_OK;
+}
+
+enum cv_code cv_source_find_gone(struct cv_source *source, const struct cv_offsets *wanted,
+                                 struct cv_offsets *ret_gone, struct cv_error *err)
+{
+    /* The metadata of a broker that is starting may lack a topic for a moment. */
+    for (int64_t attempt = 1;; attempt++) {
+        CV_CLEANUP(cv_offsets_release) struct cv_offsets there = {0};
+        const char *topic = "";
+
+        cv_offsets_clear(ret_gone);
+        for (size_t i = 0; i < wanted->count; i++) {
+            const struct cv_offset *item = &wanted->items[i];
+
+            if (strcmp(item->topic, topic) != 0)
+                CV_DO(list_existing(source, item->topic, &there, err));
+            topic = item->topic;
+            if (!cv_offsets_find(&there, item->topic, item->partition))
+                cv_offsets_set(ret_gone, item->topic, item->partition, item->offset);
+        }
+        if (!ret_gone->count || attempt >= source->options.fetch_offset_attempts)
+            return CV_OK;
+        CV_DO(cv_source_pause(source, err));
+    }
+}
+
 static enum cv_code list_matching(struct cv_source *source, int64_t deadline_us,
                                   struct cv_offsets *partitions, struct cv_error *err)
 {

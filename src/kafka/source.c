@@ -300,11 +300,47 @@ enum cv_code cv_source_plan(struct cv_source *source, const struct cv_offsets *s
     return CV_OK;
 }
 
+/* A logged batch wants records of partitions that were deleted meanwhile: nobody would answer for
+ * them. With failOnDataLoss=false such a partition starts at its end. */
+static enum cv_code pass_over_gone(struct cv_source *source, const struct cv_offsets *end,
+                                   struct cv_offsets *start, struct cv_error *err)
+{
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets wanted = {0};
+    CV_CLEANUP(cv_offsets_release) struct cv_offsets gone = {0};
+
+    for (size_t i = 0; i < end->count; i++) {
+        const struct cv_offset *to = &end->items[i];
+        const struct cv_offset *from = cv_offsets_find(start, to->topic, to->partition);
+
+        if (from && from->offset < to->offset)
+            cv_offsets_set(&wanted, to->topic, to->partition, to->offset);
+    }
+    CV_DO(cv_source_find_gone(source, &wanted, &gone, err));
+    for (size_t i = 0; i < gone.count; i++) {
+        const struct cv_offset *item = &gone.items[i];
+
+        if (source->options.fail_on_data_loss) {
+            (void)cv_fail(err, CV_DATA_LOSS,
+                          "KAFKA_DATA_LOSS.PARTITIONS_DELETED: the batch was planned up to "
+                          "%s[%" PRId32 "]@%" PRId64 ", which is no longer there",
+                          item->topic, item->partition, item->offset);
+            cv_hint(err, "set failOnDataLoss: false to go on with what is still there");
+            return CV_DATA_LOSS;
+        }
+        cv_source_warn(source,
+                       "%s[%" PRId32 "] was deleted: its records up to %" PRId64 " are lost",
+                       item->topic, item->partition, item->offset);
+        cv_offsets_set(start, item->topic, item->partition, item->offset);
+    }
+    return CV_OK;
+}
+
 enum cv_code cv_source_complete_start(struct cv_source *source, const struct cv_offsets *start,
                                       const struct cv_offsets *end, struct cv_offsets *ret_start,
                                       struct cv_error *err)
 {
     uint64_t lost = 0;
 
-    return resolve_start(source, start, end, ret_start, &lost, err);
+    CV_DO(resolve_start(source, start, end, ret_start, &lost, err));
+    return pass_over_gone(source, end, ret_start, err);
 }

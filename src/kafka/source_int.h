@@ -145,6 +145,10 @@ bool cv_kafka_is_transient(rd_kafka_resp_err_t error);
 enum cv_code cv_source_fail(struct cv_source *source, rd_kafka_resp_err_t error, const char *what,
                             struct cv_error *err);
 
+/* Those of the partitions that do not exist any more, whether subscribed to or not. */
+enum cv_code cv_source_find_gone(struct cv_source *source, const struct cv_offsets *wanted,
+                                 struct cv_offsets *ret_gone, struct cv_error *err);
+
 /* metadata.c: one attempt each, transport troubles ridden out until `deadline_us` (monotonic). */
 enum cv_code cv_source_list(struct cv_source *source, int64_t deadline_us,
                             struct cv_offsets *ret_partitions, struct cv_error *err);

@@ -92,7 +92,8 @@ enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv
     code = cv_file_read(path, MEMO_BYTES_MAX, &text, err);
     if (code == CV_OK) {
         memo.present = cv_json_parse(text.data, text.length, &json, NULL) == CV_OK &&
-                       read_fields(json, &memo, NULL) == CV_OK;
+                       cv_json_is_object(json) && read_fields(json, &memo, NULL) == CV_OK &&
+                       memo.job[0] && memo.table_uuid[0];
         *ret_damaged = !memo.present;
     } else if (code != CV_NOT_FOUND) {
         return code;
