@@ -4,6 +4,8 @@
  * columns, required columns, and what the mode makes of a bad record. */
 #include "decode/assign.h"
 
+#include "codec/utf8.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,6 +108,34 @@ void cv_decode_worker_free(struct cv_decode_worker *worker)
     free(worker);
 }
 
+/* Bytes of the character at `text`; 0 when it is a control character or none. */
+static size_t shown_bytes(const char *text, size_t left)
+{
+    unsigned char first = (unsigned char)*text;
+
+    if (first < 0x80)
+        return first >= 0x20 && first != 0x7f;
+    for (size_t count = 2; count <= CV_MIN(left, 4); count++)
+        if (cv_utf8_valid(text, count))
+            return count;
+    return 0;
+}
+
+/* Reasons quote the record, whose text is not to steer a terminal, break a line of the log or make
+ * it invalid UTF-8 where it was cut. */
+static void clean(char *text)
+{
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < length;) {
+        size_t count = shown_bytes(text + i, length - i);
+
+        if (count == 0)
+            text[i] = '?';
+        i += CV_MAX(count, 1);
+    }
+}
+
 void cv_decode_fault_set(struct cv_decode_worker *worker, const char *field, const char *format,
                          ...)
 {
@@ -115,6 +145,7 @@ void cv_decode_fault_set(struct cv_decode_worker *worker, const char *field, con
     worker->fault.field = field;
     (void)vsnprintf(worker->fault.reason, sizeof worker->fault.reason, format, args);
     va_end(args);
+    clean(worker->fault.reason);
 }
 
 /* The columns that are not the format's. Lenient: what does not convert is NULL. */

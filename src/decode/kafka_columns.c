@@ -60,12 +60,24 @@ static struct cv_value column_value(const struct cv_feed *feed, const struct cv_
         value.i64 = record->offset;
         break;
     case CV_KAFKA_TIMESTAMP:
-        value.i64 = record->timestamp_ms * CV_US_PER_MS;
+        (void)__builtin_mul_overflow(record->timestamp_ms, CV_US_PER_MS, &value.i64);
         break;
     default:
         value.i32 = record->timestamp_type;
     }
     return value;
+}
+
+/* A producer may write any 64 bits as the time of its record. */
+static bool check_timestamp(struct cv_decode_worker *worker, const struct cv_record *record)
+{
+    int64_t us;
+
+    if (!__builtin_mul_overflow(record->timestamp_ms, CV_US_PER_MS, &us))
+        return true;
+    cv_decode_fault_set(worker, cv_kafka_column_name(CV_KAFKA_TIMESTAMP),
+                        "%lld ms do not fit a timestamp", (long long)record->timestamp_ms);
+    return false;
 }
 
 /* NULL, not empty, when the record has none. */
@@ -138,6 +150,8 @@ bool cv_kafka_column_append(struct cv_decode_worker *worker, size_t index,
 
     if (feed->column == CV_KAFKA_HEADERS)
         return append_headers(worker, builder, record);
+    if (feed->column == CV_KAFKA_TIMESTAMP && !check_timestamp(worker, record))
+        return false;
     value = column_value(feed, record);
     if (!convert(worker, feed, builder->type, &value))
         return false;

@@ -59,6 +59,46 @@ static void casts_of_key_and_value(void **state)
     decoding_release(&d);
 }
 
+static void a_timestamp_beyond_microseconds_is_a_bad_record(void **state)
+{
+    struct decoding d;
+    struct cv_record *r;
+
+    decoding_init(&d, "raw", "timestamp timestamp", "timestamp");
+    decoding_open(&d);
+    r = decoding_add(&d, "v");
+    r->timestamp_ms = INT64_MAX / 1000;
+    decoding_expect(&d, "9223372036854775000\n");
+    r->timestamp_ms = INT64_MAX / 1000 + 1;
+    CV_ASSERT_FAILS(decoding_run(&d), CV_RECORD,
+                    "topic orders[3]@1042: field timestamp: 9223372036854776 ms do not fit",
+                    &d.err);
+    d.options.mode = CV_MODE_PERMISSIVE;
+    decoding_open(&d);
+    decoding_expect(&d, "NULL\n");
+    decoding_clear(&d);
+    decoding_release(&d);
+}
+
+static void reasons_show_text_that_a_terminal_can_take(void **state)
+{
+    struct decoding d;
+    char text[200] = "{\"v\":\"";
+
+    decoding_init(&d, "json", "v int", NULL);
+    decoding_open(&d);
+    (void)decoding_add(&d, "{\"v\":\"\\u001b[2J\\n\\u00e9\"}");
+    CV_ASSERT_FAILS(decoding_run(&d), CV_RECORD, "field v: \"?[2J?\xc3\xa9\" is no int", &d.err);
+    decoding_clear(&d);
+    /* the quote ends after 80 bytes, here within a character */
+    memset(text + 6, 'a', 79);
+    (void)snprintf(text + 85, sizeof text - 85, "\xc3\xa9\"}");
+    (void)decoding_add(&d, text);
+    CV_ASSERT_FAILS(decoding_run(&d), CV_RECORD, "aa?\" is no int", &d.err);
+    decoding_clear(&d);
+    decoding_release(&d);
+}
+
 static void string_is_text(void **state)
 {
     struct decoding d;
@@ -224,6 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw_gives_the_columns_of_sparks_source),
         cmocka_unit_test(casts_of_key_and_value),
+        cmocka_unit_test(a_timestamp_beyond_microseconds_is_a_bad_record),
+        cmocka_unit_test(reasons_show_text_that_a_terminal_can_take),
         cmocka_unit_test(string_is_text),
         cmocka_unit_test(all_problems_of_the_fit_at_once),
         cmocka_unit_test(unknown_items_are_left_out_when_asked),
