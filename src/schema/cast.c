@@ -112,11 +112,12 @@ static bool from_exact(cv_wide_int unscaled, int scale, const struct cv_type *to
             out->f64 = (double)(int64_t)whole;
         } else {
             cv_value_write_text(&exact, &type, &digits);
-            if (!cv_parse_double((struct cv_str){text, digits.length}, &out->f64))
-                return false;
+            return to->kind == CV_TYPE_FLOAT
+                       ? cv_parse_float((struct cv_str){text, digits.length}, &out->f32)
+                       : cv_parse_double((struct cv_str){text, digits.length}, &out->f64);
         }
         if (to->kind == CV_TYPE_FLOAT)
-            out->f32 = scale == 0 ? (float)whole : (float)out->f64;
+            out->f32 = (float)whole;
         return true;
     case CV_TYPE_DECIMAL:
         return rescale(unscaled, scale, to, &out->decimal);

@@ -96,8 +96,7 @@ bool cv_cast_from_text(struct cv_str text, const struct cv_type *to, struct cv_b
         good = cv_parse_i64(trimmed, &out.i64);
         break;
     case CV_TYPE_FLOAT:
-        good = cv_parse_double(trimmed, &out.f64);
-        out.f32 = good ? (float)out.f64 : 0;
+        good = cv_parse_float(trimmed, &out.f32);
         break;
     case CV_TYPE_DOUBLE:
         good = cv_parse_double(trimmed, &out.f64);

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "schema/value.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -228,6 +229,28 @@ bool cv_parse_double(struct cv_str text, double *ret_value)
         memcpy(longer, digits.ptr, digits.length);
         *ret_value = strtod(longer, NULL);
     }
+    return true;
+}
+
+/* By way of the double; rounding that once more is right unless the double lies in the very middle
+ * between two floats, where it may have been rounded to. */
+bool cv_parse_float(struct cv_str text, float *ret_value)
+{
+    double value;
+    uint64_t bits;
+
+    if (!cv_parse_double(text, &value))
+        return false;
+    memcpy(&bits, &value, sizeof bits);
+    if (isfinite(value) && value != 0 &&
+        ((bits & 0x1fffffff) == 0x10000000 || fabs(value) < (double)FLT_MIN)) {
+        CV_CLEANUP(cv_freep) char *copy = cv_alloc(text.length + 1);
+
+        memcpy(copy, text.ptr, text.length);
+        *ret_value = strtof(copy, NULL);
+        return true;
+    }
+    *ret_value = (float)value;
     return true;
 }
 

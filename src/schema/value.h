@@ -53,6 +53,7 @@ bool cv_parse_decimal_exact(struct cv_str text, uint8_t precision, uint8_t scale
                             cv_wide_int *ret_unscaled);
 /* Decimal text; also NaN, Infinity, -Infinity, Inf in any case. */
 bool cv_parse_double(struct cv_str text, double *ret_value);
+bool cv_parse_float(struct cv_str text, float *ret_value); /* rounded once */
 /* [+-]y…y-m[m]-d[d], as Spark's cast. */
 bool cv_parse_date(struct cv_str text, int32_t *ret_days);
 /* ISO 8601 date and time, 'T' or blank between, a fraction (cut to µs), behind the seconds an

@@ -74,6 +74,10 @@ static void from_text_to_numbers(void **state)
     gives("string", TEXT("1e3"), "double", "1000.0");
     gives("string", TEXT("NaN"), "double", "NaN");
     gives("string", TEXT("1.5"), "float", "1.5");
+    /* rounded once: its double is 16777217, whose float is 16777216 */
+    gives("string", TEXT("16777217.0000000001"), "float", "1.6777218E7");
+    gives("string", TEXT("7.1e-46d"), "float", "1.4E-45");
+    gives("string", TEXT("3.5e38"), "float", "Infinity");
     fails("string", TEXT("x"), "double", "cannot be cast");
     gives("string", TEXT("37.5"), "decimal(10, 2)", "37.50");
     gives("string", TEXT("\t1.005\n"), "decimal(10, 2)", "1.01");
@@ -155,6 +159,7 @@ static void between_numbers(void **state)
     fails("decimal(10, 2)", DECIMAL(9999999999), "decimal(10, 3)", "cannot be cast");
     gives("decimal(10, 2)", DECIMAL(110), "double", "1.1");
     gives("decimal(10, 2)", DECIMAL(110), "float", "1.1");
+    gives("decimal(18, 10)", DECIMAL(167772170000000001), "float", "1.6777218E7");
 }
 
 static void times(void **state)
