@@ -127,7 +127,7 @@ static enum cv_code look_into_checkpoint(struct cv_engine *engine, struct eviden
     facts->memo_present = engine->memo.present;
     facts->memo_batch = engine->memo.batch;
     facts->memo_snapshot_epoch = engine->memo.snapshot_epoch;
-    if (facts->logged == CV_BATCH_NONE)
+    if (facts->logged == CV_BATCH_NONE || facts->resume == CV_RESUME_START)
         return CV_OK;
     code = read_start(engine, facts->logged, &e->conf_json, &e->start, err);
     CV_DO(tolerate_damage(code, e, err, &facts->start_damaged));
