@@ -112,18 +112,39 @@ static enum cv_code open_decoder(struct cv_engine *engine, struct cv_error *err)
     return cv_decoder_open(&config, &engine->decoder, err);
 }
 
+static bool equal_properties(const struct cv_properties *a, const struct cv_properties *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const char *other = cv_properties_get(b, a->items[i].key);
+
+        if (!other || strcmp(other, a->items[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether decoder and data writers would be the same for both. */
+static bool writes_alike(const struct cv_table_metadata *a, const struct cv_table_metadata *b)
+{
+    return a->current_schema_id == b->current_schema_id &&
+           a->default_spec_id == b->default_spec_id &&
+           a->default_sort_order_id == b->default_sort_order_id &&
+           a->format_version == b->format_version && strcmp(a->location, b->location) == 0 &&
+           equal_properties(&a->properties, &b->properties);
+}
+
 enum cv_code cv_engine_bind(struct cv_engine *engine, struct cv_error *err)
 {
     const struct cv_table_metadata *now = engine->table->metadata;
     size_t threads = (size_t)engine->job->options.threads;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (engine->bound_metadata &&
-        engine->bound_metadata->current_schema_id == now->current_schema_id &&
-        engine->bound_metadata->default_spec_id == now->default_spec_id)
+    if (engine->bound_metadata && writes_alike(engine->bound_metadata, now))
         return CV_OK;
     if (engine->bound_metadata)
-        cv_log_info("table %s has schema %d and spec %d now", engine->job->sink.table,
+        cv_log_info("table %s was altered: schema %d, spec %d", engine->job->sink.table,
                     now->current_schema_id, now->default_spec_id);
     release_decoder(engine);
     engine->bound_metadata = cv_table_metadata_copy(now);

@@ -56,8 +56,8 @@ void cv_engine_take_memo(struct cv_engine *engine, struct cv_memo *memo);
 enum cv_code cv_engine_write_memo(struct cv_engine *engine, int64_t batch, int64_t snapshot_id,
                                   struct cv_error *err);
 
-/* Binds the decoder anew when the table's current schema or spec is another than that of
- * `bound_metadata`: a change by somebody else takes effect between batches. */
+/* Binds the decoder anew when the table's current schema, spec, properties or location are others
+ * than those of `bound_metadata`: a change by somebody else takes effect between batches. */
 enum cv_code cv_engine_bind(struct cv_engine *engine, struct cv_error *err);
 
 /* Forgets where the topic was: its partitions are new ones in the next plan. */

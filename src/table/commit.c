@@ -156,7 +156,7 @@ static void remove_dropped_metadata(struct cv_table *table, const char **files, 
 
 /* The swap itself. The copy becomes the table's metadata when it succeeds. */
 static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **next,
-                         const char *file, struct cv_error *err)
+                         const char *file, uint64_t hash, struct cv_error *err)
 {
     struct cv_table *table = commit->table;
     const char *location;
@@ -166,7 +166,7 @@ static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **ne
                                       &commit->arena, &location, err));
     if (cv_fault_pass("commit-done", NULL) != CV_OK)
         return cv_fail(err, CV_UNKNOWN, "fault point commit-done"); /* as if no answer came */
-    cv_table_install(table, cv_steal(*next), location);
+    cv_table_install(table, cv_steal(*next), location, hash);
     return CV_OK;
 }
 
@@ -178,15 +178,16 @@ static enum cv_code write_and_swap(struct cv_commit *commit,
     const char **dropped = NULL;
     size_t dropped_count = 0;
     const char *file;
+    uint64_t hash;
 
     cv_table_metadata_log_base(*next, table->metadata_location, table->metadata->last_updated_ms,
                                &dropped, &dropped_count);
     CV_DO(cv_table_write_metadata(table->catalog, table->store, *next, table->metadata_location,
-                                  &commit->arena, &file, err));
+                                  &commit->arena, &file, &hash, err));
     (void)note_file(commit, file, commit->attempt);
     CV_DO(cv_fault_pass("metadata-written", err));
     CV_DO(sync_files(commit, operation, err));
-    CV_DO(swap(commit, next, file, err));
+    CV_DO(swap(commit, next, file, hash, err));
     if (commit->rows)
         cv_table_cache_manifests(table, commit->snapshot_id, commit->rows, commit->row_count);
     remove_dropped_metadata(table, dropped, dropped_count);

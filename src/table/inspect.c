@@ -85,15 +85,46 @@ void cv_inspect_put_bound(struct cv_json_writer *w, struct cv_str bytes, const s
         cv_json_put_null(w);
 }
 
-void cv_inspect_put_partition(struct cv_json_writer *w, const struct cv_partition_spec *spec,
-                              const struct cv_type *types, const struct cv_value *values)
+/* The field with the lowest id above `after` of any spec, as the newest spec names it. Fields that
+ * are void in every spec count too, as there is nothing better to show for them. */
+static const struct cv_partition_field *next_field(const struct cv_table_metadata *metadata,
+                                                   int32_t after)
 {
-    cv_json_begin_object(w);
-    for (size_t i = 0; i < spec->field_count; i++) {
-        const struct cv_type plain = {.kind = values[i].kind};
+    const struct cv_partition_field *found = NULL;
 
-        cv_json_key(w, spec->fields[i].name);
-        cv_inspect_put_value(w, &values[i], types ? &types[i] : &plain);
+    for (size_t i = metadata->spec_count; i-- > 0;)
+        for (size_t k = 0; k < metadata->specs[i].field_count; k++) {
+            const struct cv_partition_field *field = &metadata->specs[i].fields[k];
+
+            if (field->field_id <= after || (found && field->field_id > found->field_id))
+                continue;
+            if (!found || field->field_id < found->field_id ||
+                found->transform.kind == CV_TRANSFORM_VOID)
+                found = field;
+        }
+    return found;
+}
+
+void cv_inspect_put_partition(struct cv_json_writer *w, const struct cv_table *table,
+                              const struct cv_partition_spec *spec, const struct cv_type *types,
+                              const struct cv_value *values)
+{
+    const struct cv_partition_field *field = next_field(table->metadata, -1);
+
+    cv_json_begin_object(w);
+    for (; field; field = next_field(table->metadata, field->field_id)) {
+        size_t i = 0;
+
+        cv_json_key(w, field->name);
+        while (i < spec->field_count && spec->fields[i].field_id != field->field_id)
+            i++;
+        if (i < spec->field_count) {
+            const struct cv_type plain = {.kind = values[i].kind};
+
+            cv_inspect_put_value(w, &values[i], types ? &types[i] : &plain);
+        } else {
+            cv_json_put_null(w);
+        }
     }
     cv_json_end_object(w);
 }

@@ -6,10 +6,19 @@
 #include "codec/base64.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+struct readable_column {
+    const char *path;
+    const struct cv_field *field;
+};
 
 struct file_view {
     struct cv_table *table;
     struct cv_json_writer *w;
+    struct cv_arena arena;
+    struct readable_column *columns;
+    size_t column_count, column_capacity;
 };
 
 static void put_binary(struct cv_json_writer *w, struct cv_str bytes)
@@ -32,11 +41,29 @@ static void put_id(struct cv_json_writer *w, int32_t id)
     cv_json_key(w, key);
 }
 
-/* {"field id":count,…} of one of the counts at `offset` in struct cv_column_metrics. */
+/* A file with counts of values has those of nulls and NaNs too, if only of no column. */
+static bool has_counts(const struct cv_file_metrics *metrics, size_t offset)
+{
+    for (size_t i = 0; i < metrics->column_count; i++) {
+        int64_t count;
+
+        memcpy(&count, (const char *)&metrics->columns[i] + offset, sizeof count);
+        if (count >= 0 || metrics->columns[i].value_count >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* {"field id":count,…} of one of the counts at `offset` in struct cv_column_metrics; null where the
+ * file has none of them. */
 static void put_counts(struct cv_json_writer *w, const char *name,
                        const struct cv_file_metrics *metrics, size_t offset)
 {
     cv_json_key(w, name);
+    if (!has_counts(metrics, offset)) {
+        cv_json_put_null(w);
+        return;
+    }
     cv_json_begin_object(w);
     for (size_t i = 0; i < metrics->column_count; i++) {
         int64_t count;
@@ -67,32 +94,47 @@ static void put_bounds(struct cv_json_writer *w, const char *name,
     cv_json_end_object(w);
 }
 
+/* Bytes as Base64, the rest by its type. */
+static void put_readable_bound(struct cv_json_writer *w, struct cv_str bytes,
+                               const struct cv_type *type)
+{
+    if (type->kind == CV_TYPE_BINARY || type->kind == CV_TYPE_FIXED)
+        put_binary(w, bytes);
+    else
+        cv_inspect_put_bound(w, bytes, type);
+}
+
+static void put_readable_column(struct cv_json_writer *w, const struct cv_field *field,
+                                const struct cv_file_metrics *metrics)
+{
+    static const struct cv_column_metrics none = {0, -1, -1, -1, -1, {NULL, 0}, {NULL, 0}};
+    const struct cv_column_metrics *column = &none;
+
+    for (size_t i = 0; i < metrics->column_count; i++)
+        if (metrics->columns[i].field_id == field->id)
+            column = &metrics->columns[i];
+    cv_json_begin_object(w);
+    cv_inspect_put_count(w, "column_size", column->column_size);
+    cv_inspect_put_count(w, "value_count", column->value_count);
+    cv_inspect_put_count(w, "null_value_count", column->null_count);
+    cv_inspect_put_count(w, "nan_value_count", column->nan_count);
+    cv_json_key(w, "lower_bound");
+    put_readable_bound(w, column->lower, &field->type);
+    cv_json_key(w, "upper_bound");
+    put_readable_bound(w, column->upper, &field->type);
+    cv_json_end_object(w);
+}
+
+/* Every primitive column of the table by its path, in the order of the paths' bytes as in Spark. */
 static void put_readable(const struct file_view *view, const struct cv_file_metrics *metrics)
 {
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    const struct cv_schema *schema = cv_table_metadata_schema(view->table->metadata);
     struct cv_json_writer *w = view->w;
 
     cv_json_key(w, "readable_metrics");
     cv_json_begin_object(w);
-    for (size_t i = 0; i < metrics->column_count; i++) {
-        const struct cv_column_metrics *column = &metrics->columns[i];
-        const struct cv_field *field = cv_schema_find_id(schema, column->field_id);
-        const struct cv_type *type = field ? &field->type : NULL;
-
-        if (!field || cv_type_is_nested(type))
-            continue;
-        cv_json_key(w, cv_schema_path_of(schema, column->field_id, &arena));
-        cv_json_begin_object(w);
-        cv_inspect_put_count(w, "column_size", column->column_size);
-        cv_inspect_put_count(w, "value_count", column->value_count);
-        cv_inspect_put_count(w, "null_value_count", column->null_count);
-        cv_inspect_put_count(w, "nan_value_count", column->nan_count);
-        cv_json_key(w, "lower_bound");
-        cv_inspect_put_bound(w, column->lower, type);
-        cv_json_key(w, "upper_bound");
-        cv_inspect_put_bound(w, column->upper, type);
-        cv_json_end_object(w);
+    for (size_t i = 0; i < view->column_count; i++) {
+        cv_json_key(w, view->columns[i].path);
+        put_readable_column(w, view->columns[i].field, metrics);
     }
     cv_json_end_object(w);
 }
@@ -105,8 +147,9 @@ static void put_partition(const struct file_view *view, const struct cv_data_fil
 
     cv_json_key(view->w, "partition");
     if (spec)
-        cv_inspect_put_partition(
-            view->w, spec, cv_inspect_partition_types(view->table, spec, &arena), file->partition);
+        cv_inspect_put_partition(view->w, view->table, spec,
+                                 cv_inspect_partition_types(view->table, spec, &arena),
+                                 file->partition);
     else
         cv_json_put_null(view->w);
 }
@@ -159,15 +202,49 @@ static enum cv_code put_file(void *context, const struct cv_manifest_entry *entr
     put_binary(w, file->key_metadata);
     put_lists(w, file);
     cv_inspect_put_count(w, "sort_order_id", file->has_sort_order ? file->sort_order_id : -1);
+    cv_inspect_put_text(w, "first_row_id", NULL); /* of format version 3, as the offset and size */
+    cv_inspect_put_text(w, "referenced_data_file", file->referenced_data_file);
+    cv_inspect_put_text(w, "content_offset", NULL);
+    cv_inspect_put_text(w, "content_size_in_bytes", NULL);
     put_readable(view, &file->metrics);
     cv_json_end_object(w);
     return cv_buf_check(w->out, "the list of files", err);
 }
 
+static void collect_columns(struct file_view *view, const struct cv_type *type)
+{
+    for (size_t i = 0; i < type->field_count; i++) {
+        const struct cv_field *field = &type->fields[i];
+
+        if (cv_type_is_nested(&field->type)) {
+            collect_columns(view, &field->type);
+            continue;
+        }
+        cv_array_reserve(&view->columns, &view->column_capacity, view->column_count + 1);
+        view->columns[view->column_count++] = (struct readable_column){
+            cv_schema_path_of(cv_table_metadata_schema(view->table->metadata), field->id,
+                              &view->arena),
+            field};
+    }
+}
+
+static int compare_columns(const void *a, const void *b)
+{
+    return strcmp(((const struct readable_column *)a)->path,
+                  ((const struct readable_column *)b)->path);
+}
+
 enum cv_code cv_inspect_files(struct cv_table *table, struct cv_json_writer *w,
                               struct cv_error *err)
 {
-    struct file_view view = {table, w};
+    struct file_view view = {.table = table, .w = w};
+    enum cv_code code;
 
-    return cv_inspect_each_entry(table, put_file, &view, err);
+    collect_columns(&view, &cv_table_metadata_schema(table->metadata)->root);
+    if (view.column_count)
+        qsort(view.columns, view.column_count, sizeof *view.columns, compare_columns);
+    code = cv_inspect_each_entry(table, put_file, &view, err);
+    free(view.columns);
+    cv_arena_release(&view.arena);
+    return code;
 }

@@ -34,9 +34,11 @@ void cv_inspect_put_value(struct cv_json_writer *w, const struct cv_value *value
 /* Appendix D bytes of a bound as a value; null when absent or not to be read. */
 void cv_inspect_put_bound(struct cv_json_writer *w, struct cv_str bytes,
                           const struct cv_type *type);
-/* {"name":value,…}. `types` as cv_partition_types() gives them; NULL shows the values as text. */
-void cv_inspect_put_partition(struct cv_json_writer *w, const struct cv_partition_spec *spec,
-                              const struct cv_type *types, const struct cv_value *values);
+/* {"name":value,…} with the fields of every spec of the table, as in Spark: null for those that
+ * `spec` lacks. `types` as cv_partition_types() gives them; NULL shows the values as text. */
+void cv_inspect_put_partition(struct cv_json_writer *w, const struct cv_table *table,
+                              const struct cv_partition_spec *spec, const struct cv_type *types,
+                              const struct cv_value *values);
 /* Types of a spec's values under the current schema; NULL when a source column is gone. */
 const struct cv_type *cv_inspect_partition_types(const struct cv_table *table,
                                                  const struct cv_partition_spec *spec,

@@ -16,6 +16,21 @@ static void put_counts(struct cv_json_writer *w, const struct cv_manifest_file *
     cv_inspect_put_count(w, "deleted_delete_files_count", data ? 0 : row->deleted_files);
 }
 
+/* One column for partition fields of every type: text. */
+static void put_bound_text(struct cv_json_writer *w, struct cv_str bytes,
+                           const struct cv_type *type)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
+    struct cv_value value;
+
+    if (!bytes.ptr || !type || cv_value_read_binary(type, bytes, &value, NULL) != CV_OK) {
+        cv_json_put_null(w);
+        return;
+    }
+    cv_value_write_text(&value, type, &text);
+    cv_json_put_text(w, (struct cv_str){cv_buf_text(&text), text.length});
+}
+
 static void put_summaries(struct cv_table *table, struct cv_json_writer *w,
                           const struct cv_manifest_file *row)
 {
@@ -39,9 +54,9 @@ static void put_summaries(struct cv_table *table, struct cv_json_writer *w,
         else
             cv_json_put_bool(w, summary->contains_nan);
         cv_json_key(w, "lower_bound");
-        cv_inspect_put_bound(w, summary->lower, type);
+        put_bound_text(w, summary->lower, type);
         cv_json_key(w, "upper_bound");
-        cv_inspect_put_bound(w, summary->upper, type);
+        put_bound_text(w, summary->upper, type);
         cv_json_end_object(w);
     }
     cv_json_end_array(w);

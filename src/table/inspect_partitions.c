@@ -44,7 +44,8 @@ static struct partition_row *row_of(struct partition_view *view, const struct cv
     struct cv_json_writer w = CV_JSON_WRITER(&key);
     struct partition_row *row;
 
-    cv_inspect_put_partition(&w, spec, cv_inspect_partition_types(view->table, spec, &scratch),
+    cv_inspect_put_partition(&w, view->table, spec,
+                             cv_inspect_partition_types(view->table, spec, &scratch),
                              file->partition);
     cv_buf_printf(&key, "#%d", spec->spec_id);
     row = cv_map_get(&view->rows_by_path, key.data, key.length);
@@ -108,8 +109,9 @@ static void put_row(struct partition_view *view, struct cv_json_writer *w,
     cv_json_begin_object(w);
     if (partitioned) {
         cv_json_key(w, "partition");
-        cv_inspect_put_partition(
-            w, row->spec, cv_inspect_partition_types(view->table, row->spec, &arena), row->values);
+        cv_inspect_put_partition(w, view->table, row->spec,
+                                 cv_inspect_partition_types(view->table, row->spec, &arena),
+                                 row->values);
         cv_inspect_put_count(w, "spec_id", row->spec->spec_id);
     }
     cv_inspect_put_count(w, "record_count", row->records);

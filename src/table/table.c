@@ -4,6 +4,7 @@
 #include "table/table_int.h"
 
 #include "codec/compress.h"
+#include "codec/hash.h"
 
 #include <stdlib.h>
 
@@ -50,14 +51,20 @@ const char *cv_table_data_folder(const struct cv_table *table, struct cv_arena *
     return folder_of(metadata, property, "data", arena);
 }
 
-enum cv_code cv_table_read_metadata(struct cv_store *store, const char *location,
-                                    struct cv_table_metadata **ret_metadata, struct cv_error *err)
+/* *ret_metadata stays as it is when the file has the bytes of `*hash`, which becomes the file's. */
+static enum cv_code read_metadata(struct cv_store *store, const char *location, uint64_t *hash,
+                                  struct cv_table_metadata **ret_metadata, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
+    uint64_t found;
 
     CV_DO(cv_store_read(store, location, CV_METADATA_BYTES_MAX, &bytes, err));
+    found = cv_xxh64(bytes.data, bytes.length);
+    if (found == *hash)
+        return CV_OK;
     CV_TRY(cv_table_metadata_read(bytes.data, bytes.length, ret_metadata, err), err, "%s",
            location);
+    *hash = found;
     return CV_OK;
 }
 
@@ -90,7 +97,7 @@ static enum cv_code wants_gzip(const struct cv_table_metadata *metadata, bool *r
 enum cv_code cv_table_write_metadata(struct cv_catalog *catalog, struct cv_store *store,
                                      const struct cv_table_metadata *metadata, const char *base,
                                      struct cv_arena *arena, const char **ret_location,
-                                     struct cv_error *err)
+                                     uint64_t *ret_hash, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
     CV_CLEANUP(cv_buf_release) struct cv_buf packed = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
@@ -109,12 +116,14 @@ enum cv_code cv_table_write_metadata(struct cv_catalog *catalog, struct cv_store
     CV_DO(catalog->ops->metadata_location(catalog, folder, base, gzip, arena, &location, err));
     CV_DO(cv_store_write_unsynced(store, location, bytes->data, bytes->length, err));
     *ret_location = location;
+    *ret_hash = cv_xxh64(bytes->data, bytes->length);
     return CV_OK;
 }
 
 void cv_table_install(struct cv_table *table, struct cv_table_metadata *metadata,
-                      const char *location)
+                      const char *location, uint64_t hash)
 {
+    table->metadata_hash = hash;
     cv_table_metadata_free(table->metadata);
     table->metadata = metadata;
     free(table->metadata_location);
@@ -153,8 +162,9 @@ enum cv_code cv_table_open(struct cv_catalog *catalog, const char *name,
 {
     CV_CLEANUP(cv_table_freep) struct cv_table *table = new_table(catalog);
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    struct cv_table_metadata *metadata;
+    struct cv_table_metadata *metadata = NULL;
     const char *location;
+    uint64_t hash = 0;
     enum cv_code code;
 
     CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
@@ -163,8 +173,8 @@ enum cv_code cv_table_open(struct cv_catalog *catalog, const char *name,
         hint_create(name, err);
     CV_TRY(code, err, "table %s", name);
     CV_TRY(cv_store_open(location, NULL, &table->store, err), err, "table %s", name);
-    CV_TRY(cv_table_read_metadata(table->store, location, &metadata, err), err, "table %s", name);
-    cv_table_install(table, metadata, location);
+    CV_TRY(read_metadata(table->store, location, &hash, &metadata, err), err, "table %s", name);
+    cv_table_install(table, metadata, location, hash);
     *ret_table = cv_steal(table);
     return CV_OK;
 }
@@ -175,17 +185,24 @@ enum cv_code cv_table_refresh(struct cv_table *table, struct cv_error *err)
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const char *name = cv_table_name_text(&table->name, &arena);
     const char *location;
+    uint64_t hash = table->metadata_hash;
+    bool same_name;
 
     CV_TRY(table->catalog->ops->load(table->catalog, &table->name, &arena, &location, err), err,
            "table %s", name);
-    if (strcmp(location, table->metadata_location) == 0)
+    same_name = strcmp(location, table->metadata_location) == 0;
+    if (same_name && !table->catalog->ops->fixed_layout)
         return CV_OK;
-    CV_TRY(cv_table_read_metadata(table->store, location, &metadata, err), err, "table %s", name);
+    if (!same_name)
+        hash = 0;
+    CV_TRY(read_metadata(table->store, location, &hash, &metadata, err), err, "table %s", name);
+    if (!metadata)
+        return CV_OK;
     if (strcmp(metadata->table_uuid, table->metadata->table_uuid) != 0)
         return cv_fail(err, CV_CONTRADICTION,
                        "table %s was dropped and made anew: its uuid was %s and is %s", name,
                        table->metadata->table_uuid, metadata->table_uuid);
-    cv_table_install(table, cv_steal(metadata), location);
+    cv_table_install(table, cv_steal(metadata), location, hash);
     return CV_OK;
 }
 
@@ -208,13 +225,14 @@ static enum cv_code check_absent(struct cv_table *table, struct cv_error *err)
 
 static enum cv_code register_table(struct cv_table *table, struct cv_table_metadata *metadata,
                                    struct cv_arena *arena, const char **ret_location,
-                                   struct cv_error *err)
+                                   uint64_t *ret_hash, struct cv_error *err)
 {
     struct cv_catalog *catalog = table->catalog;
     const char *file;
     enum cv_code code;
 
-    CV_DO(cv_table_write_metadata(catalog, table->store, metadata, NULL, arena, &file, err));
+    CV_DO(cv_table_write_metadata(catalog, table->store, metadata, NULL, arena, &file, ret_hash,
+                                  err));
     code = cv_store_sync(table->store, &file, 1, err);
     if (code == CV_OK)
         code = catalog->ops->create(catalog, &table->name, file, arena, ret_location, err);
@@ -233,6 +251,7 @@ enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct cv_table_create create = {location, schema, spec, properties};
     const char *file;
+    uint64_t hash;
 
     CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
     if (table->name.branch)
@@ -245,8 +264,8 @@ enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
         CV_DO(catalog->ops->table_location(catalog, &table->name, &arena, &create.location, err));
     CV_TRY(cv_store_open(create.location, NULL, &table->store, err), err, "table %s", name);
     CV_TRY(cv_table_metadata_create(&create, &metadata, err), err, "table %s", name);
-    CV_TRY(register_table(table, metadata, &arena, &file, err), err, "table %s", name);
-    cv_table_install(table, cv_steal(metadata), file);
+    CV_TRY(register_table(table, metadata, &arena, &file, &hash, err), err, "table %s", name);
+    cv_table_install(table, cv_steal(metadata), file, hash);
     *ret_table = cv_steal(table);
     return CV_OK;
 }

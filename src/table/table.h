@@ -17,6 +17,7 @@ struct cv_table {
     struct cv_store *store;
     struct cv_table_metadata *metadata;
     char *metadata_location;
+    uint64_t metadata_hash;         /* of the file's bytes, where names may come again */
     struct cv_arena manifest_arena; /* of the cached list below */
     int64_t manifest_snapshot_id;   /* whose manifest list is cached; -1 = none */
     struct cv_manifest_file *manifests;
@@ -30,7 +31,8 @@ enum cv_code cv_table_open(struct cv_catalog *catalog, const char *name,
 void cv_table_free(struct cv_table *table);
 CV_DEFINE_CLEANUP(struct cv_table *, cv_table_free)
 
-/* Reads the catalog again; metadata is parsed only when its location moved. A changed table uuid is
+/* Reads the catalog again; metadata is parsed only when its location moved, or, where a catalog
+ * numbers its files from 1 for every table of a name, its bytes changed. A changed table uuid is
  * CV_CONTRADICTION. */
 enum cv_code cv_table_refresh(struct cv_table *table, struct cv_error *err);
 

@@ -6,21 +6,18 @@
 
 #include "table/table.h"
 
-/* Reads a metadata file. */
-enum cv_code cv_table_read_metadata(struct cv_store *store, const char *location,
-                                    struct cv_table_metadata **ret_metadata, struct cv_error *err);
 /* Prints and writes it unsynced, gzip by write.metadata.compression-codec, under a name from the
- * catalog. `base` NULL for a new table. */
+ * catalog. `base` NULL for a new table. *ret_hash is of the bytes that were written. */
 enum cv_code cv_table_write_metadata(struct cv_catalog *catalog, struct cv_store *store,
                                      const struct cv_table_metadata *metadata, const char *base,
                                      struct cv_arena *arena, const char **ret_location,
-                                     struct cv_error *err);
+                                     uint64_t *ret_hash, struct cv_error *err);
 /* The folder of write.metadata.path or <location>/metadata. */
 const char *cv_metadata_folder(const struct cv_catalog *catalog,
                                const struct cv_table_metadata *metadata, struct cv_arena *arena);
 /* Takes over the metadata that the table is at now. */
 void cv_table_install(struct cv_table *table, struct cv_table_metadata *metadata,
-                      const char *location);
+                      const char *location, uint64_t hash);
 /* Rows of a manifest list with everything that they point to. */
 struct cv_manifest_file *cv_manifest_files_copy(const struct cv_manifest_file *rows, size_t count,
                                                 struct cv_arena *arena);

@@ -414,6 +414,29 @@ static void a_hadoop_table_counts_versions(void **state)
     cv_catalog_free(sql);
 }
 
+/* Its metadata file has the name that the old table's had. */
+static void a_hadoop_table_made_anew_is_noticed(void **state)
+{
+    struct cv_catalog *sql = f.catalog;
+    struct cv_append_result result;
+    struct cv_table *table;
+    struct cv_table *old;
+
+    (void)state;
+    f.catalog = fixture_catalog(&f, "hadoop");
+    old = fixture_table(&f, "", NULL, 0);
+    CV_ASSERT_OK(fixture_append(&f, old, 1, 0, &result), &err);
+    CV_ASSERT_OK(f.catalog->ops->drop(f.catalog, &old->name, &err), &err);
+    table = fixture_table(&f, "", NULL, 0);
+    CV_ASSERT_OK(fixture_append(&f, table, 1, 0, &result), &err);
+    assert_string_equal(table->metadata_location, old->metadata_location);
+    CV_ASSERT_FAILS(fixture_append(&f, old, 1, 1, &result), CV_CONTRADICTION, "made anew", &err);
+    CV_ASSERT_OK(cv_table_refresh(table, &err), &err);
+    assert_int_equal(fixture_live_files(table), 1);
+    cv_table_free(old);
+    cv_catalog_free(sql);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -436,6 +459,7 @@ int main(void)
         TEST(a_table_made_anew_is_noticed),
         TEST(creating_twice_and_opening_nothing),
         TEST(a_hadoop_table_counts_versions),
+        TEST(a_hadoop_table_made_anew_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,7 +165,8 @@ static void files_with_their_metrics(void **state)
     assert_keys(row, "content file_path file_format spec_id partition record_count "
                      "file_size_in_bytes column_sizes value_counts null_value_counts "
                      "nan_value_counts lower_bounds upper_bounds key_metadata split_offsets "
-                     "equality_ids sort_order_id readable_metrics");
+                     "equality_ids sort_order_id first_row_id referenced_data_file content_offset "
+                     "content_size_in_bytes readable_metrics");
     assert_json(cv_json_get(row, "partition"), "{\"day\":\"2024-10-04\"}");
     assert_json(cv_json_get(row, "column_sizes"), "{\"1\":40,\"2\":90}");
     assert_json(cv_json_get(row, "null_value_counts"), "{\"1\":0,\"2\":3}");
@@ -179,6 +180,54 @@ static void files_with_their_metrics(void **state)
     assert_json(
         cv_json_get(cv_json_get(cv_json_get(row, "readable_metrics"), "item"), "upper_bound"),
         "\"cd\"");
+}
+
+/* As Spark's metadata tables show a table whose spec changed, and a file without metrics. */
+static void every_spec_has_its_columns(void **state)
+{
+    static struct cv_partition_field more[] = {
+        {3, 1000, "day", {CV_TRANSFORM_VOID, 0, "void"}},
+        {1, 1001, "id_bucket", {CV_TRANSFORM_BUCKET, 4, "bucket[4]"}},
+    };
+    struct cv_partition_spec specs[2];
+    struct cv_partition_spec *before;
+    struct cv_append_result result;
+    const struct cv_json *row;
+
+    (void)state;
+    (void)fixture_table(&f, "day", NULL, 0);
+    CV_ASSERT_OK(fixture_append(&f, f.table, 1, 0, &result), &err);
+    before = f.table->metadata->specs;
+    specs[0] = before[0];
+    specs[1] = (struct cv_partition_spec){1, more, 2};
+    f.table->metadata->specs = specs;
+    f.table->metadata->spec_count = 2;
+    row = cv_json_at(view("files"), 0);
+    assert_json(cv_json_get(row, "partition"), "{\"day\":\"2024-10-04\",\"id_bucket\":null}");
+    assert_json(cv_json_get(row, "value_counts"), "null");
+    assert_json(cv_json_get(row, "nan_value_counts"), "null");
+    assert_keys(cv_json_get(row, "readable_metrics"), "day id item");
+    row = cv_json_at(view("partitions"), 0);
+    assert_json(cv_json_get(row, "partition"), "{\"day\":\"2024-10-04\",\"id_bucket\":null}");
+    f.table->metadata->specs = before;
+    f.table->metadata->spec_count = 1;
+}
+
+static void bounds_of_manifests_are_text(void **state)
+{
+    struct cv_append_result result;
+    struct cv_data_file file;
+    const struct cv_append append = {.files = &file, .file_count = 1};
+    struct cv_value bucket = {.kind = CV_TYPE_INT, .i32 = 3};
+
+    (void)state;
+    (void)fixture_table(&f, "bucket(4, id)", NULL, 0);
+    file = fixture_file(&f, 0, 20000);
+    file.partition = &bucket;
+    CV_ASSERT_OK(cv_table_append(f.table, &append, &result, &err), &err);
+    assert_json(cv_json_get(cv_json_at(view("manifests"), 0), "partition_summaries"),
+                "[{\"contains_null\":false,\"contains_nan\":false,\"lower_bound\":\"3\","
+                "\"upper_bound\":\"3\"}]");
 }
 
 static void partitions_add_up(void **state)
@@ -242,6 +291,8 @@ int main(void)
         TEST(refs_of_a_table),
         TEST(manifests_of_the_head),
         TEST(files_with_their_metrics),
+        TEST(every_spec_has_its_columns),
+        TEST(bounds_of_manifests_are_text),
         TEST(partitions_add_up),
         TEST(an_unpartitioned_table_is_one_partition),
         TEST(show_tells_what_a_table_is),
