@@ -46,7 +46,7 @@ tsan:
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/tsan.supp:halt_on_error=1 \
 		meson test -C build-tsan --quiet --print-errorlogs
 
-# FUZZ_SECONDS per target; new inputs go to tests/fuzz/corpus.
+# FUZZ_SECONDS per target; crashes go to tests/fuzz/corpus.
 fuzz:
 	@scripts/fuzz.sh
 
