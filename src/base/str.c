@@ -42,6 +42,22 @@ struct cv_str cv_str_trim(struct cv_str text)
     return text;
 }
 
+static bool is_control(char c, bool delete_too)
+{
+    return (unsigned char)c <= ' ' || (delete_too && c == 0x7f);
+}
+
+struct cv_str cv_str_trim_control(struct cv_str text, bool delete_too)
+{
+    while (text.length && is_control(text.ptr[0], delete_too)) {
+        text.ptr++;
+        text.length--;
+    }
+    while (text.length && is_control(text.ptr[text.length - 1], delete_too))
+        text.length--;
+    return text;
+}
+
 bool cv_parse_i64(struct cv_str text, int64_t *ret_value)
 {
     bool negative = false;

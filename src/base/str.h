@@ -36,6 +36,10 @@ bool cv_text_starts_with(const char *text, const char *prefix);
 bool cv_text_ends_with(const char *text, const char *suffix);
 struct cv_str cv_str_trim(struct cv_str text); /* ASCII blanks on both sides */
 
+/* Bytes up to the blank (control characters too) on both sides, as Spark's casts trim; with
+ * `delete_too` also 0x7f. */
+struct cv_str cv_str_trim_control(struct cv_str text, bool delete_too);
+
 /* Whole text, decimal, optional sign, no blanks; false on anything else or overflow. */
 bool cv_parse_i64(struct cv_str text, int64_t *ret_value);
 

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "codec/json.h"
+#include "codec/utf8.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -21,29 +22,18 @@ struct table {
 
 static int text_width(const char *text)
 {
-    int width = 0;
-
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
+    return (int)cv_utf8_count(cv_str_from(text));
 }
 
 /* The first `width` code points. */
 static void cut(struct cv_buf *cell, int width)
 {
-    const char *text = cv_buf_text(cell);
-    int seen = 0;
+    struct cv_str text = {cv_buf_text(cell), cell->length};
 
-    if (text_width(text) <= width)
+    if (cv_utf8_count(text) <= (size_t)width)
         return;
-    for (size_t i = 0; i < cell->length; i++) {
-        seen += ((unsigned char)text[i] & 0xc0) != 0x80;
-        if (seen == width) {
-            cell->length = i;
-            cv_buf_append_text(cell, "…");
-            return;
-        }
-    }
+    cell->length = cv_utf8_prefix(text, (size_t)width - 1);
+    cv_buf_append_text(cell, "…");
 }
 
 /* The last column needs no cut: nothing stands to its right. */

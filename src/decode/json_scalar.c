@@ -131,74 +131,12 @@ static bool number(struct cv_json_reader *r, const struct cv_json_value *v, stru
     }
 }
 
-static int two(const char *at)
-{
-    unsigned high = (unsigned)(at[0] - '0');
-    unsigned low = (unsigned)(at[1] - '0');
-
-    return high > 9 || low > 9 ? -1000000 : (int)(high * 10 + low);
-}
-
-/* YYYY-MM-DD(T| )hh:mm:ss[.f…f, at most 6][Z], the form that nearly all records have. False: ask
- * cv_parse_timestamp(). */
-static bool common_timestamp(struct cv_str text, int64_t *ret_us, bool *ret_zone)
-{
-    const char *t = text.ptr;
-    size_t length = text.length;
-    int year, month, day, hour, minute, second;
-    int64_t fraction = 0;
-
-    if (length < 19 || t[4] != '-' || t[7] != '-' || (t[10] != 'T' && t[10] != ' ') ||
-        t[13] != ':' || t[16] != ':')
-        return false;
-    year = two(t) * 100 + two(t + 2);
-    month = two(t + 5);
-    day = two(t + 8);
-    hour = two(t + 11);
-    minute = two(t + 14);
-    second = two(t + 17);
-    *ret_zone = t[length - 1] == 'Z';
-    length -= *ret_zone;
-    if (year < 1 || month < 1 || month > 12 || day < 1 || hour < 0 || hour > 23 || minute < 0 ||
-        minute > 59 || second < 0 || second > 59 || day > cv_days_in_month(year, month))
-        return false;
-    if (length > 19) {
-        static const int64_t units[] = {0, 100000, 10000, 1000, 100, 10, 1};
-
-        if (t[19] != '.' || length < 21 || length > 26)
-            return false;
-        for (size_t i = 20; i < length; i++) {
-            if ((unsigned)(t[i] - '0') > 9)
-                return false;
-            fraction = fraction * 10 + (t[i] - '0');
-        }
-        fraction *= units[length - 20];
-    }
-    *ret_us = cv_days_from_civil(year, month, day) * CV_US_PER_DAY +
-              ((hour * 60 + minute) * 60 + second) * CV_US_PER_SECOND + fraction;
-    return true;
-}
-
-/* Blanks and control characters around a date or time do not count. */
-static struct cv_str trim(struct cv_str text)
-{
-    while (text.length && ((uint8_t)*text.ptr <= ' ' || *text.ptr == 0x7f)) {
-        text.ptr++;
-        text.length--;
-    }
-    while (text.length &&
-           ((uint8_t)text.ptr[text.length - 1] <= ' ' || text.ptr[text.length - 1] == 0x7f))
-        text.length--;
-    return text;
-}
-
 static bool timestamp(struct cv_json_reader *r, const struct cv_json_value *v, struct cv_str text,
                       struct cv_value *out)
 {
     bool zone;
 
-    if (!common_timestamp(text, &out->i64, &zone) &&
-        !cv_parse_timestamp(trim(text), &out->i64, &zone))
+    if (!cv_parse_timestamp(cv_str_trim_control(text, true), &out->i64, &zone))
         return misfit(r, v, text);
     if (zone && v->type->kind == CV_TYPE_TIMESTAMP)
         return cv_json_refuse(r, v->path, "\"%.*s\" has a zone and the column has none",
@@ -279,7 +217,7 @@ static bool from_text(struct cv_json_reader *r, const struct cv_json_value *v, s
     case CV_TYPE_FIXED:
         return binary(r, v, text, out);
     case CV_TYPE_DATE:
-        ok = cv_parse_date(trim(text), &out->i32);
+        ok = cv_parse_date(cv_str_trim_control(text, true), &out->i32);
         break;
     case CV_TYPE_TIME:
         ok = cv_parse_time(text, &out->i64);

@@ -13,6 +13,7 @@
 #include "decode/select.h"
 
 #include "base/buf.h"
+#include "codec/utf8.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -47,11 +48,7 @@ const char *cv_kafka_column_name(enum cv_kafka_column column)
 
 static int position(const struct parser *p, const char *at)
 {
-    int count = 1;
-
-    for (const char *c = p->text; c < at; c++)
-        count += ((unsigned char)*c & 0xc0) != 0x80;
-    return count;
+    return 1 + (int)cv_utf8_count((struct cv_str){p->text, (size_t)(at - p->text)});
 }
 
 static enum cv_code unsupported(const struct parser *p, const char *at, struct cv_error *err,

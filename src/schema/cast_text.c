@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static bool is_trimmed(char byte, bool delete_too)
-{
-    return (uint8_t)byte <= ' ' || (delete_too && byte == 0x7f);
-}
-
 /* Spark's casts trim blanks and control characters on both sides; those to fractions and decimals
  * trim as Java's String does, which leaves the delete character. */
 static struct cv_str trim(struct cv_str text, const struct cv_type *to)
@@ -22,13 +17,7 @@ static struct cv_str trim(struct cv_str text, const struct cv_type *to)
     bool delete_too =
         to->kind != CV_TYPE_FLOAT && to->kind != CV_TYPE_DOUBLE && to->kind != CV_TYPE_DECIMAL;
 
-    while (text.length && is_trimmed(text.ptr[0], delete_too)) {
-        text.ptr++;
-        text.length--;
-    }
-    while (text.length && is_trimmed(text.ptr[text.length - 1], delete_too))
-        text.length--;
-    return text;
+    return cv_str_trim_control(text, delete_too);
 }
 
 static bool text_to_bool(struct cv_str text, bool *ret_value)

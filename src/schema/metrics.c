@@ -4,6 +4,7 @@
 #include "schema/metrics.h"
 
 #include "base/buf.h"
+#include "codec/utf8.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -194,45 +195,11 @@ void cv_bound_lower_text(struct cv_str value, int32_t length, struct cv_buf *out
     set_bytes(out, value.ptr, text_prefix(value, length));
 }
 
-/* The code point of these bytes, or -1 when they are not one in UTF-8. */
+/* The code point that these bytes are, from a lead byte to its last continuation; -1 when they are
+ * none in UTF-8. */
 static int32_t decode(const char *at, size_t length)
 {
-    static const uint8_t lead_masks[5] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    static const uint8_t leads[5] = {0, 0, 0xc0, 0xe0, 0xf0};
-    static const int32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    uint8_t lead = (uint8_t)at[0];
-    int32_t point;
-
-    if (length < 1 || length > 4 || (lead & (uint8_t)~lead_masks[length]) != leads[length])
-        return -1;
-    point = lead & lead_masks[length];
-    for (size_t i = 1; i < length; i++)
-        point = point << 6 | ((uint8_t)at[i] & 0x3f);
-    if (point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-        return -1;
-    return point;
-}
-
-static void append_point(struct cv_buf *out, int32_t point)
-{
-    uint32_t p = (uint32_t)point;
-
-    if (p < 0x80) {
-        cv_buf_append_byte(out, (uint8_t)p);
-        return;
-    }
-    if (p < 0x800) {
-        cv_buf_append_byte(out, (uint8_t)(0xc0 | p >> 6));
-    } else {
-        if (p < 0x10000) {
-            cv_buf_append_byte(out, (uint8_t)(0xe0 | p >> 12));
-        } else {
-            cv_buf_append_byte(out, (uint8_t)(0xf0 | p >> 18));
-            cv_buf_append_byte(out, (uint8_t)(0x80 | (p >> 12 & 0x3f)));
-        }
-        cv_buf_append_byte(out, (uint8_t)(0x80 | (p >> 6 & 0x3f)));
-    }
-    cv_buf_append_byte(out, (uint8_t)(0x80 | (p & 0x3f)));
+    return cv_utf8_valid(at, length) ? (int32_t)cv_utf8_next(&at, at + length) : -1;
 }
 
 bool cv_bound_upper_text(struct cv_str value, int32_t length, struct cv_buf *out)
@@ -245,6 +212,7 @@ bool cv_bound_upper_text(struct cv_str value, int32_t length, struct cv_buf *out
     }
     while (end) {
         size_t start = end - 1;
+        char next[4];
         int32_t point;
 
         while (start && continues(value.ptr[start]))
@@ -254,7 +222,8 @@ bool cv_bound_upper_text(struct cv_str value, int32_t length, struct cv_buf *out
             return false;
         if (point < 0x10ffff) {
             set_bytes(out, value.ptr, start);
-            append_point(out, point == 0xd7ff ? 0xe000 : point + 1);
+            cv_buf_append(out, next,
+                          cv_utf8_put(point == 0xd7ff ? 0xe000 : (uint32_t)point + 1, next));
             return true;
         }
         end = start;
