@@ -121,6 +121,8 @@ const char *cv_catalog_uri_file(const char *uri)
     if (!cv_text_starts_with(uri, "sqlite:"))
         return NULL;
     uri += 7;
+    if (cv_text_starts_with(uri, "file:"))
+        uri += 5;
     if (cv_text_starts_with(uri, "///"))
         return uri + 3;
     return uri;

@@ -47,7 +47,6 @@ struct cv_thrift_writer {
 void cv_thrift_begin_struct(struct cv_thrift_writer *w); /* the outermost, or a list element */
 void cv_thrift_end_struct(struct cv_thrift_writer *w);
 void cv_thrift_field_bool(struct cv_thrift_writer *w, int16_t id, bool value);
-void cv_thrift_field_byte(struct cv_thrift_writer *w, int16_t id, int8_t value);
 void cv_thrift_field_i16(struct cv_thrift_writer *w, int16_t id, int16_t value);
 void cv_thrift_field_i32(struct cv_thrift_writer *w, int16_t id, int32_t value);
 void cv_thrift_field_i64(struct cv_thrift_writer *w, int16_t id, int64_t value);

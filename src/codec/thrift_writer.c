@@ -57,12 +57,6 @@ void cv_thrift_field_bool(struct cv_thrift_writer *w, int16_t id, bool value)
     put_field(w, id, value ? CV_THRIFT_TRUE : CV_THRIFT_FALSE);
 }
 
-void cv_thrift_field_byte(struct cv_thrift_writer *w, int16_t id, int8_t value)
-{
-    put_field(w, id, CV_THRIFT_BYTE);
-    cv_buf_append_byte(w->out, (uint8_t)value);
-}
-
 void cv_thrift_field_i16(struct cv_thrift_writer *w, int16_t id, int16_t value)
 {
     put_field(w, id, CV_THRIFT_I16);

@@ -69,6 +69,13 @@ struct cv_manifest_file {
     struct cv_str key_metadata;
 };
 
+/* A row of which nothing is known yet: every count absent. */
+#define CV_MANIFEST_FILE_INIT                                                                      \
+    {                                                                                              \
+        .added_files = -1, .existing_files = -1, .deleted_files = -1, .added_rows = -1,            \
+        .existing_rows = -1, .deleted_rows = -1                                                    \
+    }
+
 /* Writes a manifest of one spec. `format_version` 1 or 2; `codec` NONE or DEFLATE (Java's gzip).
  * Fills *ret_row but for path and length, with what the list row needs (memory in `arena`). */
 struct cv_manifest_writer_config {

@@ -221,14 +221,7 @@ static bool take_field(struct cv_avro_source *source, const struct list_reader *
 static enum cv_code read_row(struct cv_avro_source *source, const struct list_reader *reader,
                              size_t index, struct cv_manifest_file *row, struct cv_error *err)
 {
-    *row = (struct cv_manifest_file){
-        .added_files = -1,
-        .existing_files = -1,
-        .deleted_files = -1,
-        .added_rows = -1,
-        .existing_rows = -1,
-        .deleted_rows = -1,
-    };
+    *row = (struct cv_manifest_file)CV_MANIFEST_FILE_INIT;
     for (size_t i = 0; i < reader->plan.count; i++)
         if (!take_field(source, reader, &reader->plan.slots[i], row))
             return cv_fail(err, CV_FORMAT, "row %zu: field %s is malformed", index,

@@ -145,7 +145,6 @@ enum cv_code cv_table_metadata_add_snapshot(struct cv_table_metadata *metadata,
                                             const struct cv_snapshot *snapshot, const char *branch,
                                             struct cv_error *err);
 /* {"order-id":…,"fields":[…]} */
-void cv_sort_order_write_json(const struct cv_sort_order *order, struct cv_buf *out);
 enum cv_code cv_sort_order_read_json(const struct cv_json *json, struct cv_arena *arena,
                                      struct cv_sort_order *ret_order, struct cv_error *err);
 

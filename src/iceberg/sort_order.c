@@ -5,33 +5,6 @@
 
 #define CV_SORT_FIELDS_MAX 1000
 
-void cv_sort_order_write_json(const struct cv_sort_order *order, struct cv_buf *out)
-{
-    struct cv_json_writer w = CV_JSON_WRITER(out);
-
-    cv_json_begin_object(&w);
-    cv_json_key(&w, "order-id");
-    cv_json_put_i64(&w, order->order_id);
-    cv_json_key(&w, "fields");
-    cv_json_begin_array(&w);
-    for (size_t i = 0; i < order->field_count; i++) {
-        const struct cv_sort_field *field = &order->fields[i];
-
-        cv_json_begin_object(&w);
-        cv_json_key(&w, "transform");
-        cv_json_put_string(&w, field->transform.text);
-        cv_json_key(&w, "source-id");
-        cv_json_put_i64(&w, field->source_id);
-        cv_json_key(&w, "direction");
-        cv_json_put_string(&w, field->descending ? "desc" : "asc");
-        cv_json_key(&w, "null-order");
-        cv_json_put_string(&w, field->nulls_last ? "nulls-last" : "nulls-first");
-        cv_json_end_object(&w);
-    }
-    cv_json_end_array(&w);
-    cv_json_end_object(&w);
-}
-
 /* One of two words in any case; true for the second. */
 static enum cv_code read_choice(const struct cv_json *json, const char *key, const char *first,
                                 const char *second, bool *ret_second, struct cv_error *err)

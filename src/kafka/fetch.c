@@ -119,12 +119,9 @@ static struct cv_record *append_held(struct cv_source *source, struct cv_fetch_p
                                      const struct cv_record *record)
 {
     struct cv_fetch *f = &source->fetch;
-    struct cv_fetch_chunk *last = NULL;
+    struct cv_fetch_chunk *last = f->held ? cv_fetch_last_held(f) : NULL;
     size_t bytes = (size_t)record->key_length + record->value_length;
 
-    if (f->held)
-        last =
-            (struct cv_fetch_chunk *)((char *)f->held_tail - offsetof(struct cv_fetch_chunk, next));
     if (!last || !cv_chunk_has_room(last, bytes)) {
         last = cv_chunk_get(source->pool);
         append_list(&f->held_tail, last);

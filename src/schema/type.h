@@ -90,7 +90,6 @@ const char *cv_schema_path_of(const struct cv_schema *schema, int32_t id, struct
 /* Writes the Iceberg JSON object {"type":"struct","schema-id":…,"fields":[…]}. */
 struct cv_buf;
 void cv_schema_write_json(const struct cv_schema *schema, struct cv_buf *out);
-void cv_type_write_json(const struct cv_type *type, struct cv_buf *out);
 
 /* Reads it. Duplicate ids or names, dotted paths that clash ("A.B" beside A with child B), depth
  * and count above the limits, v3 types: errors that name the path. `json` is a cv_json object

@@ -84,13 +84,6 @@ static void write_type(struct cv_json_writer *w, const struct cv_type *type)
     cv_json_end_object(w);
 }
 
-void cv_type_write_json(const struct cv_type *type, struct cv_buf *out)
-{
-    struct cv_json_writer w = CV_JSON_WRITER(out);
-
-    write_type(&w, type);
-}
-
 void cv_schema_write_json(const struct cv_schema *schema, struct cv_buf *out)
 {
     struct cv_json_writer w = CV_JSON_WRITER(out);

@@ -257,30 +257,12 @@ enum cv_code cv_job_load(const char *path, const char *const *overrides, size_t 
     return cv_job_build(&file, warn, context, ret_job, err);
 }
 
-/* "sqlite:lake.db", "sqlite:///lake.db", "jdbc:sqlite:lake.db" → the file's path as written. Three
- * slashes are SQLAlchemy's form of a relative path, four of an absolute one. */
-static const char *sqlite_path(const char *uri)
-{
-    if (cv_text_starts_with(uri, "jdbc:"))
-        uri += 5;
-    if (!cv_text_starts_with(uri, "sqlite:"))
-        return NULL;
-    uri += 7;
-    if (cv_text_starts_with(uri, "file:"))
-        uri += 5;
-    if (cv_text_starts_with(uri, "////"))
-        return uri + 3;
-    if (cv_text_starts_with(uri, "///"))
-        return uri + 3;
-    return uri;
-}
-
 static void resolve_catalog(const struct cv_job_file *file, struct cv_properties *properties)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const char *uri = cv_properties_get(properties, "uri");
     const char *warehouse = cv_properties_get(properties, "warehouse");
-    const char *path = uri ? sqlite_path(uri) : NULL;
+    const char *path = uri ? cv_catalog_uri_file(uri) : NULL;
 
     if (path)
         cv_properties_set(

@@ -16,9 +16,9 @@ enum cv_code cv_trigger_parse(const char *text, struct cv_trigger *ret_trigger,
 {
     struct cv_trigger trigger = {CV_TRIGGER_PROCESSING_TIME, 0};
 
-    if (!text)
-        goto done;
-    if (cv_text_equal_nocase(text, "availableNow")) {
+    if (!text) {
+        trigger.interval_us = 0;
+    } else if (cv_text_equal_nocase(text, "availableNow")) {
         trigger.kind = CV_TRIGGER_AVAILABLE_NOW;
     } else if (cv_text_equal_nocase(text, "once")) {
         trigger.kind = CV_TRIGGER_ONCE;
@@ -31,7 +31,6 @@ enum cv_code cv_trigger_parse(const char *text, struct cv_trigger *ret_trigger,
     } else {
         CV_DO(cv_parse_duration(text, 0, &trigger.interval_us, err));
     }
-done:
     *ret_trigger = trigger;
     return CV_OK;
 }

@@ -158,6 +158,20 @@ static enum cv_code each_of_manifest(struct cv_table *table, const struct cv_man
     return CV_OK;
 }
 
+enum cv_code cv_inspect_head_manifests(struct cv_table *table, struct cv_arena *arena,
+                                       struct cv_manifest_file **ret_rows, size_t *ret_count,
+                                       struct cv_error *err)
+{
+    const struct cv_snapshot *head =
+        cv_table_metadata_head(table->metadata, cv_table_branch(table));
+
+    if (head)
+        return cv_table_manifests(table, head, arena, ret_rows, ret_count, err);
+    *ret_rows = NULL;
+    *ret_count = 0;
+    return CV_OK;
+}
+
 enum cv_code cv_inspect_each_entry(struct cv_table *table,
                                    enum cv_code (*each)(void *context,
                                                         const struct cv_manifest_entry *entry,
@@ -165,14 +179,10 @@ enum cv_code cv_inspect_each_entry(struct cv_table *table,
                                    void *context, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    const struct cv_snapshot *head =
-        cv_table_metadata_head(table->metadata, cv_table_branch(table));
     struct cv_manifest_file *rows;
     size_t count;
 
-    if (!head)
-        return CV_OK;
-    CV_DO(cv_table_manifests(table, head, &arena, &rows, &count, err));
+    CV_DO(cv_inspect_head_manifests(table, &arena, &rows, &count, err));
     for (size_t i = 0; i < count; i++)
         CV_DO(each_of_manifest(table, &rows[i], each, context, err));
     return CV_OK;

@@ -44,6 +44,11 @@ const struct cv_type *cv_inspect_partition_types(const struct cv_table *table,
                                                  const struct cv_partition_spec *spec,
                                                  struct cv_arena *arena);
 
+/* The manifests of the branch head; none when the branch has no snapshot. */
+enum cv_code cv_inspect_head_manifests(struct cv_table *table, struct cv_arena *arena,
+                                       struct cv_manifest_file **ret_rows, size_t *ret_count,
+                                       struct cv_error *err);
+
 /* Calls `each` for every live entry of the branch head; its memory lives for the call only. */
 enum cv_code cv_inspect_each_entry(struct cv_table *table,
                                    enum cv_code (*each)(void *context,

@@ -66,14 +66,10 @@ enum cv_code cv_inspect_manifests(struct cv_table *table, struct cv_json_writer 
                                   struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    const struct cv_snapshot *head =
-        cv_table_metadata_head(table->metadata, cv_table_branch(table));
     struct cv_manifest_file *rows;
     size_t count;
 
-    if (!head)
-        return CV_OK;
-    CV_DO(cv_table_manifests(table, head, &arena, &rows, &count, err));
+    CV_DO(cv_inspect_head_manifests(table, &arena, &rows, &count, err));
     for (size_t i = 0; i < count; i++) {
         cv_json_begin_object(w);
         cv_inspect_put_count(w, "content", rows[i].deletes);

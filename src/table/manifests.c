@@ -59,18 +59,11 @@ static enum cv_code inline_row(struct cv_table *table, const struct cv_snapshot 
     text = cv_avro_file_metadata(&reader, "partition-spec-id");
     if (text && (!cv_parse_i64(*text, &spec_id) || spec_id < 0 || spec_id > INT32_MAX))
         return cv_fail(err, CV_FORMAT, "manifest %s: partition-spec-id is not a number", path);
-    *ret_row = (struct cv_manifest_file){
-        .path = copy_text(arena, path),
-        .length = (int64_t)bytes.length,
-        .spec_id = (int32_t)spec_id,
-        .added_snapshot_id = snapshot->id,
-        .added_files = -1,
-        .existing_files = -1,
-        .deleted_files = -1,
-        .added_rows = -1,
-        .existing_rows = -1,
-        .deleted_rows = -1,
-    };
+    *ret_row = (struct cv_manifest_file)CV_MANIFEST_FILE_INIT;
+    ret_row->path = copy_text(arena, path);
+    ret_row->length = (int64_t)bytes.length;
+    ret_row->spec_id = (int32_t)spec_id;
+    ret_row->added_snapshot_id = snapshot->id;
     return CV_OK;
 }
 

@@ -35,11 +35,6 @@ const char *cv_metadata_folder(const struct cv_catalog *catalog,
     return folder_of(metadata, "write.metadata.path", "metadata", arena);
 }
 
-const char *cv_table_metadata_folder(const struct cv_table *table, struct cv_arena *arena)
-{
-    return cv_metadata_folder(table->catalog, table->metadata, arena);
-}
-
 const char *cv_table_data_folder(const struct cv_table *table, struct cv_arena *arena)
 {
     const struct cv_table_metadata *metadata = table->metadata;

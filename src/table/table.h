@@ -47,7 +47,6 @@ enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
 const char *cv_table_branch(const struct cv_table *table);
 /* Folder for data files: write.data.path or <location>/data; object-storage layout is data/'s. */
 const char *cv_table_data_folder(const struct cv_table *table, struct cv_arena *arena);
-const char *cv_table_metadata_folder(const struct cv_table *table, struct cv_arena *arena);
 
 /* The rows of a snapshot's manifest list (of v1 inline manifests too). In the arena. */
 enum cv_code cv_table_manifests(struct cv_table *table, const struct cv_snapshot *snapshot,
