@@ -9,33 +9,12 @@ import signal
 import time
 
 import pytest
-from checks import check_table, epochs, position, read_everywhere, snapshots
+from checks import check_table, epochs, position, snapshots
 from components import Broker
 from job import Job
 from kafka_client import Topics, produce
 from readers import open_table
-
-COLUMNS = "id bigint, text string"
-
-
-def values(start, end):
-    return [{"id": n, "text": f"t{n}"} for n in range(start, end)]
-
-
-@pytest.fixture
-def job(lake, broker, topic):
-    lake.create_table("db.t", COLUMNS)
-    return Job(lake, broker, "db.t", topic, value="json")
-
-
-def ids(lake, table="db.t"):
-    return [row[0] for row in read_everywhere(lake, table, columns=("id",))]
-
-
-def feed(broker, job, topic, start, end):
-    """Records and a run that takes them: one batch."""
-    produce(broker.bootstrap, topic, values(start, end))
-    return job.run().check()
+from recovery import COLUMNS, feed, ids, job, values  # noqa: F401 (job is a fixture)
 
 
 def test_commits_entry_deleted(lake, broker, topic, job):
