@@ -110,24 +110,19 @@ static void warn(void *context, const char *message)
 
 static void check_table(struct check *check)
 {
-    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    const char *table = check->job->sink.table;
     struct cv_error err = CV_ERROR_INIT;
-    struct cv_table_name name;
-    enum cv_code code;
+    enum cv_code code = cv_job_open_catalog(&check->job->file, table, &check->catalog, &err);
 
-    code = cv_table_name_parse(check->job->sink.table, &check->arena, &name, &err);
-    if (code == CV_OK)
-        code = cv_job_catalog_properties(&check->job->file, name.catalog, &properties, &err);
-    if (code == CV_OK)
-        code = cv_catalog_open(name.catalog, &properties, &check->catalog, &err);
     if (!passed(check, "catalog", code, &err))
         return;
-    put_ok(check, "catalog", "%s, type %s", name.catalog, check->catalog->ops->type);
-    code = cv_table_open(check->catalog, check->job->sink.table, &check->table, &err);
+    put_ok(check, "catalog", "%.*s, type %s", (int)strcspn(table, "."), table,
+           check->catalog->ops->type);
+    code = cv_table_open(check->catalog, table, &check->table, &err);
     if (!passed(check, "table", code, &err))
         return;
-    put_ok(check, "table", "%s: format version %d, %zu columns, %zu snapshots",
-           check->job->sink.table, check->table->metadata->format_version,
+    put_ok(check, "table", "%s: format version %d, %zu columns, %zu snapshots", table,
+           check->table->metadata->format_version,
            cv_table_metadata_schema(check->table->metadata)->root.field_count,
            check->table->metadata->snapshot_count);
 }

@@ -154,11 +154,9 @@ static void warn(void *context, const char *message)
 static enum cv_code open_table(const struct cv_job *job, struct cv_catalog **ret_catalog,
                                struct cv_table **ret_table, struct cv_error *err)
 {
-    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
     CV_CLEANUP(cv_catalog_freep) struct cv_catalog *catalog = NULL;
 
-    CV_DO(cv_job_catalog_properties(&job->file, "lake", &properties, err));
-    CV_DO(cv_catalog_open("lake", &properties, &catalog, err));
+    CV_DO(cv_job_open_catalog(&job->file, job->sink.table, &catalog, err));
     if (cv_table_open(catalog, job->sink.table, ret_table, err) != CV_OK) {
         CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
         struct cv_properties none = {0};

@@ -30,19 +30,8 @@ static enum cv_code read_config(const char *config, struct cv_job_file *file, st
 static enum cv_code open_catalog(const char *config, const char *table_name, struct cv_lake *lake,
                                  struct cv_error *err)
 {
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
-    struct cv_table_name name;
-    const char *dot = strchr(table_name, '.');
-    const char *catalog = table_name;
-
     CV_DO(read_config(config, &lake->file, err));
-    if (dot) {
-        CV_DO(cv_table_name_parse(table_name, &arena, &name, err));
-        catalog = name.catalog;
-    }
-    CV_DO(cv_job_catalog_properties(&lake->file, catalog, &properties, err));
-    return cv_catalog_open(catalog, &properties, &lake->catalog, err);
+    return cv_job_open_catalog(&lake->file, table_name, &lake->catalog, err);
 }
 
 enum cv_code cv_lake_open_catalog(const char *config, const char *table_name,

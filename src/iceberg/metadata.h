@@ -137,6 +137,17 @@ const struct cv_snapshot_ref *cv_table_metadata_ref(const struct cv_table_metada
 const struct cv_snapshot *cv_table_metadata_head(const struct cv_table_metadata *metadata,
                                                  const char *branch);
 
+/* Walks a branch's history from its head towards its root. It ends where snapshots were expired; a
+ * ring of parents ends too. */
+struct cv_history {
+    const struct cv_table_metadata *metadata;
+    const struct cv_snapshot *next;
+    size_t left;
+};
+struct cv_history cv_history_of(const struct cv_table_metadata *metadata, const char *branch);
+/* NULL at the end. */
+const struct cv_snapshot *cv_history_next(struct cv_history *history);
+
 /* Adds a snapshot and moves the branch to it: logs, sequence number, last-updated, refs with their
  * retention kept. The snapshot's texts are copied; its `json` is ignored and made anew. Its time is
  * raised to the table's newest when clocks differ. `branch` is "main" or a name; a tag is refused.

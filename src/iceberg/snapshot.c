@@ -226,3 +226,22 @@ void cv_snapshot_write_json(const struct cv_snapshot *snapshot, int format_versi
         write_number(&w, "schema-id", snapshot->schema_id);
     cv_json_end_object(&w);
 }
+
+struct cv_history cv_history_of(const struct cv_table_metadata *metadata, const char *branch)
+{
+    return (struct cv_history){metadata, cv_table_metadata_head(metadata, branch),
+                               metadata->snapshot_count};
+}
+
+const struct cv_snapshot *cv_history_next(struct cv_history *history)
+{
+    const struct cv_snapshot *snapshot = history->left ? history->next : NULL;
+
+    if (!snapshot)
+        return NULL;
+    history->left--;
+    history->next = snapshot->parent_id < 0
+                        ? NULL
+                        : cv_table_metadata_snapshot(history->metadata, snapshot->parent_id);
+    return snapshot;
+}

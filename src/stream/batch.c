@@ -251,21 +251,19 @@ static void remove_files(struct cv_engine *engine, const struct cv_data_file *fi
 
 /* A table that was rolled back while the job runs lacks batches that nobody would miss later. Where
  * the snapshot itself is gone its history was expired, which takes no rows away. */
-static enum cv_code check_history(struct cv_engine *engine, struct cv_error *err)
+static enum cv_code check_history(void *context, const struct cv_table_metadata *metadata,
+                                  struct cv_error *err)
 {
-    struct cv_table *table = engine->table;
+    const struct cv_engine *engine = context;
     const struct cv_memo *memo = &engine->memo;
+    struct cv_history history = cv_history_of(metadata, cv_table_branch(engine->table));
     const struct cv_snapshot *snapshot;
 
-    CV_DO(cv_table_refresh(table, err));
-    if (memo->snapshot_id < 0 || !cv_table_metadata_snapshot(table->metadata, memo->snapshot_id))
+    if (memo->snapshot_id < 0 || !cv_table_metadata_snapshot(metadata, memo->snapshot_id))
         return CV_OK;
-    snapshot = cv_table_metadata_head(table->metadata, cv_table_branch(table));
-    for (size_t left = table->metadata->snapshot_count; snapshot && left; left--) {
+    while ((snapshot = cv_history_next(&history)))
         if (snapshot->id == memo->snapshot_id)
             return CV_OK;
-        snapshot = cv_table_metadata_snapshot(table->metadata, snapshot->parent_id);
-    }
     (void)cv_fail(err, CV_CONTRADICTION,
                   "snapshot %lld of batch %lld is in the history of table %s no more: was the "
                   "table rolled back?",
@@ -292,9 +290,9 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
     append.cluster_id = cv_source_cluster_id(engine->source);
     append.offsets_json = cv_buf_text(&offsets);
     append.summary = &engine->job->sink.snapshot_properties;
-    code = check_history(engine, err);
-    if (code == CV_OK)
-        code = cv_table_append(engine->table, &append, &result, err);
+    append.validate = check_history;
+    append.validate_context = engine;
+    code = cv_table_append(engine->table, &append, &result, err);
     if (code == CV_OK && result.already_done)
         code = cv_fail(err, CV_LOCKED,
                        "batch %lld of this query is in the table already: another process runs "

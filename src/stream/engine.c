@@ -53,18 +53,10 @@ bool cv_engine_abandon(void *context)
 
 static enum cv_code open_table(struct cv_engine *engine, struct cv_error *err)
 {
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    struct cv_properties properties = {0};
-    struct cv_table_name name;
-    enum cv_code code;
+    const char *table = engine->job->sink.table;
 
-    CV_DO(cv_table_name_parse(engine->job->sink.table, &arena, &name, err));
-    code = cv_job_catalog_properties(&engine->job->file, name.catalog, &properties, err);
-    if (code == CV_OK)
-        code = cv_catalog_open(name.catalog, &properties, &engine->catalog, err);
-    cv_properties_release(&properties);
-    CV_DO(code);
-    return cv_table_open(engine->catalog, engine->job->sink.table, &engine->table, err);
+    CV_DO(cv_job_open_catalog(&engine->job->file, table, &engine->catalog, err));
+    return cv_table_open(engine->catalog, table, &engine->table, err);
 }
 
 static enum cv_code open_source(struct cv_engine *engine, struct cv_error *err)
@@ -316,23 +308,21 @@ static enum cv_code plan_redo(struct cv_engine *engine, struct trigger_run *run,
     return CV_OK;
 }
 
+/* AvailableNow ends at what the first plan lists: that plan needs no bound yet. */
 static enum cv_code plan_new(struct cv_engine *engine, struct trigger_run *run,
                              struct cv_error *err)
 {
     enum cv_trigger_kind kind = engine->job->trigger.kind;
     enum cv_read_limit limit = kind == CV_TRIGGER_ONCE ? CV_LIMIT_NONE : CV_LIMIT_OPTIONS;
 
+    CV_DO(cv_source_plan(engine->source, &engine->position, limit,
+                         engine->bound_set ? &engine->bound : NULL, run->start_us, &run->plan,
+                         err));
     if (kind == CV_TRIGGER_AVAILABLE_NOW && !engine->bound_set) {
-        CV_CLEANUP(cv_plan_release) struct cv_plan whole = {0};
-
-        CV_DO(cv_source_plan(engine->source, &engine->position, CV_LIMIT_NONE, NULL, run->start_us,
-                             &whole, err));
-        cv_offsets_copy(&engine->bound, &whole.latest);
+        cv_offsets_copy(&engine->bound, &run->plan.latest);
         engine->bound_set = true;
     }
-    return cv_source_plan(engine->source, &engine->position, limit,
-                          engine->bound_set ? &engine->bound : NULL, run->start_us, &run->plan,
-                          err);
+    return CV_OK;
 }
 
 static void report_idle(struct cv_engine *engine, struct trigger_run *run)

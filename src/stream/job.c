@@ -306,3 +306,16 @@ enum cv_code cv_job_catalog_properties(const struct cv_job_file *file, const cha
     resolve_catalog(file, ret_properties);
     return CV_OK;
 }
+
+enum cv_code cv_job_open_catalog(const struct cv_job_file *file, const char *name,
+                                 struct cv_catalog **ret_catalog, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    struct cv_table_name table = {.catalog = name};
+
+    if (strchr(name, '.'))
+        CV_DO(cv_table_name_parse(name, &arena, &table, err));
+    CV_DO(cv_job_catalog_properties(file, table.catalog, &properties, err));
+    return cv_catalog_open(table.catalog, &properties, ret_catalog, err);
+}

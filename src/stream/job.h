@@ -65,4 +65,8 @@ void cv_job_release(struct cv_job *job);
 enum cv_code cv_job_catalog_properties(const struct cv_job_file *file, const char *name,
                                        struct cv_properties *ret_properties, struct cv_error *err);
 
+/* Opens the catalog of a table's full name, or the catalog of this name when there is no dot. */
+enum cv_code cv_job_open_catalog(const struct cv_job_file *file, const char *name,
+                                 struct cv_catalog **ret_catalog, struct cv_error *err);
+
 #endif

@@ -36,15 +36,14 @@ static void evidence_release(struct evidence *e)
  * through the parents. */
 static bool is_newer(const struct cv_table *table, int64_t job_snapshot, int64_t own_snapshot)
 {
-    const struct cv_table_metadata *metadata = table->metadata;
-    const struct cv_snapshot *snapshot = cv_table_metadata_head(metadata, cv_table_branch(table));
+    struct cv_history history = cv_history_of(table->metadata, cv_table_branch(table));
+    const struct cv_snapshot *snapshot;
 
-    for (size_t left = metadata->snapshot_count; snapshot && left; left--) {
+    while ((snapshot = cv_history_next(&history))) {
         if (snapshot->id == own_snapshot)
             return false;
         if (snapshot->id == job_snapshot)
             return true;
-        snapshot = cv_table_metadata_snapshot(metadata, snapshot->parent_id);
     }
     return false;
 }

@@ -247,6 +247,8 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
     struct appending *a = context;
 
     CV_DO(check_branch(commit->table, next, err));
+    if (a->append->validate)
+        CV_DO(a->append->validate(a->append->validate_context, next, err));
     CV_DO(check_epoch(a, commit->table, next, ret_done, err));
     if (*ret_done)
         return CV_OK;

@@ -15,6 +15,11 @@ struct cv_append {
     const char *job;
     const char *cluster_id;
     const char *offsets_json;
+    /* Asked in every attempt, of the metadata that it builds on; its failure is the append's. May
+     * be NULL. */
+    enum cv_code (*validate)(void *context, const struct cv_table_metadata *metadata,
+                             struct cv_error *err);
+    void *validate_context;
     const struct cv_properties *summary; /* further keys; may be NULL */
     bool files_unsynced; /* the files were closed unsynced; they are made durable first */
 };

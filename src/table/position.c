@@ -133,24 +133,16 @@ enum cv_code cv_position_epoch(const struct cv_snapshot *snapshot, const char *q
     return CV_OK;
 }
 
-/* The parent, or NULL at the end of what history still holds. */
-static const struct cv_snapshot *parent_of(const struct cv_table_metadata *metadata,
-                                           const struct cv_snapshot *snapshot)
-{
-    return snapshot->parent_id < 0 ? NULL
-                                   : cv_table_metadata_snapshot(metadata, snapshot->parent_id);
-}
-
 enum cv_code cv_position_newest(const struct cv_table_metadata *metadata, const char *branch,
                                 const char *query_id, const struct cv_snapshot **ret_snapshot,
                                 int64_t *ret_epoch, struct cv_error *err)
 {
-    const struct cv_snapshot *snapshot = cv_table_metadata_head(metadata, branch);
-    size_t left = metadata->snapshot_count; /* a ring of parents ends too */
+    struct cv_history history = cv_history_of(metadata, branch);
+    const struct cv_snapshot *snapshot;
 
     *ret_snapshot = NULL;
     *ret_epoch = -1;
-    for (; snapshot && left; left--, snapshot = parent_of(metadata, snapshot)) {
+    while ((snapshot = cv_history_next(&history))) {
         int64_t epoch;
 
         CV_DO(cv_position_epoch(snapshot, query_id, &epoch, err));
@@ -283,11 +275,10 @@ static const struct cv_property *find_item(const struct cv_properties *summary, 
 enum cv_code cv_position_find_job(struct cv_table *table, const char *job, struct cv_arena *arena,
                                   struct cv_position *ret_position, struct cv_error *err)
 {
-    const struct cv_table_metadata *metadata = table->metadata;
-    const struct cv_snapshot *snapshot = cv_table_metadata_head(metadata, cv_table_branch(table));
+    struct cv_history history = cv_history_of(table->metadata, cv_table_branch(table));
+    const struct cv_snapshot *snapshot;
 
-    for (size_t left = metadata->snapshot_count; snapshot && left;
-         left--, snapshot = parent_of(metadata, snapshot)) {
+    while ((snapshot = cv_history_next(&history))) {
         const struct cv_property *item = find_item(&snapshot->summary, job);
         struct cv_position position = {0};
 

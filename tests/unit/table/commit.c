@@ -168,6 +168,36 @@ static void a_rival_costs_a_second_attempt(void **state)
     assert_int_equal(f.table->metadata->last_sequence_number, 2);
 }
 
+static enum cv_code refuse_a_rival(void *context, const struct cv_table_metadata *metadata,
+                                   struct cv_error *error)
+{
+    ++*(int *)context;
+    if (metadata->snapshot_count)
+        return cv_fail(error, CV_CONTRADICTION, "there is a rival");
+    return CV_OK;
+}
+
+/* What the first attempt found in order may be so no more in the second. */
+static void every_attempt_is_validated(void **state)
+{
+    const enum deed deeds[] = {RIVAL};
+    struct cv_append_result result;
+    struct cv_data_file file;
+    int asked = 0;
+    struct cv_append append = {
+        .files = &file, .file_count = 1, .validate = refuse_a_rival, .validate_context = &asked};
+
+    (void)state;
+    fake.deeds = deeds;
+    fake.deed_count = 1;
+    file = fixture_file(&f, f.table->metadata->default_spec_id, 20000);
+    CV_ASSERT_FAILS(cv_table_append(f.table, &append, &result, &err), CV_CONTRADICTION,
+                    "there is a rival", &err);
+    assert_int_equal(asked, 2);
+    assert_live(1);
+    assert_int_equal(fixture_count_files(&f, "-m0.avro"), 1); /* the rival's */
+}
+
 static void retries_end(void **state)
 {
     struct cv_append_result result;
@@ -379,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_rival_costs_a_second_attempt),
+        TEST(every_attempt_is_validated),
         TEST(retries_end),
         TEST(a_plain_refusal_removes_own_files),
         TEST(a_lost_answer_is_looked_up),
