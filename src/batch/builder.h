@@ -113,7 +113,7 @@ static inline void cv_builder_f64(struct cv_builder *builder, double value)
 
 /* A decimal's unscaled value, in the width of the column's precision; the caller has checked that
  * it fits the precision. */
-static inline void cv_builder_decimal(struct cv_builder *builder, cv_int128 value)
+static inline void cv_builder_decimal(struct cv_builder *builder, cv_wide_int value)
 {
     if (builder->width == 4) {
         cv_builder_i32(builder, (int32_t)value);

@@ -16,7 +16,7 @@
 #ifndef CALVE_BATCH_COLUMN_H
 #define CALVE_BATCH_COLUMN_H
 
-#include "schema/type.h"
+#include "schema/value.h"
 
 /* Read-only view; the memory belongs to whoever made it. */
 struct cv_column {
@@ -70,15 +70,14 @@ static inline size_t cv_rows_at(const struct cv_rows *rows, size_t i)
     return rows->index ? rows->index[i] : rows->start + i;
 }
 
-__extension__ typedef __int128 cv_int128;
 __extension__ typedef unsigned __int128 cv_uint128;
 
 /* The unscaled value of a decimal column at a row that is not null. */
-static inline cv_int128 cv_column_decimal(const struct cv_column *column, size_t row)
+static inline cv_wide_int cv_column_decimal(const struct cv_column *column, size_t row)
 {
     int32_t narrow;
     int64_t middle;
-    cv_int128 wide;
+    cv_wide_int wide;
 
     if (column->type->precision <= 9) {
         memcpy(&narrow, column->data + row * 4, 4);
@@ -96,6 +95,44 @@ static inline struct cv_str cv_column_bytes(const struct cv_column *column, size
 {
     return (struct cv_str){(const char *)column->data + column->offsets[row],
                            (size_t)(column->offsets[row + 1] - column->offsets[row])};
+}
+
+/* The value of a primitive column at a row; bytes point into the column. */
+static inline struct cv_value cv_column_value(const struct cv_column *column, size_t row)
+{
+    const struct cv_type *type = column->type;
+    struct cv_value value = {.kind = type->kind, .is_null = cv_column_is_null(column, row)};
+
+    if (value.is_null)
+        return value;
+    switch (type->kind) {
+    case CV_TYPE_BOOLEAN:
+        value.boolean = cv_bit_get(column->data, row);
+        break;
+    case CV_TYPE_INT:
+    case CV_TYPE_DATE:
+    case CV_TYPE_FLOAT:
+        memcpy(&value.i32, column->data + row * 4, 4);
+        break;
+    case CV_TYPE_DECIMAL:
+        value.decimal = cv_column_decimal(column, row);
+        break;
+    case CV_TYPE_UUID:
+        value.bytes = (struct cv_str){(const char *)column->data + row * 16, 16};
+        break;
+    case CV_TYPE_FIXED:
+        value.bytes =
+            (struct cv_str){(const char *)column->data + row * type->length, type->length};
+        break;
+    case CV_TYPE_STRING:
+    case CV_TYPE_BINARY:
+        value.bytes = cv_column_bytes(column, row);
+        break;
+    default:
+        memcpy(&value.i64, column->data + row * 8, 8);
+        break;
+    }
+    return value;
 }
 
 #endif

@@ -3,36 +3,6 @@
  * Rows as JSON. Depth is that of the table's schema, which is limited when it is read. */
 #include "cli/rows.h"
 
-#include "schema/value.h"
-
-static void read_primitive(const struct cv_column *column, size_t row, struct cv_value *value)
-{
-    size_t width = cv_type_width(column->type);
-
-    *value = (struct cv_value){.kind = column->type->kind};
-    switch (column->type->kind) {
-    case CV_TYPE_BOOLEAN:
-        value->boolean = cv_bit_get(column->data, row);
-        break;
-    case CV_TYPE_DECIMAL:
-        value->decimal = cv_column_decimal(column, row);
-        break;
-    case CV_TYPE_STRING:
-    case CV_TYPE_BINARY:
-        value->bytes = cv_column_bytes(column, row);
-        break;
-    case CV_TYPE_UUID:
-    case CV_TYPE_FIXED:
-        value->bytes = (struct cv_str){(const char *)column->data + row * width, width};
-        break;
-    default:
-        if (width == 4)
-            memcpy(&value->i32, column->data + row * 4, 4);
-        else
-            memcpy(&value->i64, column->data + row * 8, 8);
-    }
-}
-
 static bool is_number(enum cv_type_kind kind)
 {
     return kind == CV_TYPE_INT || kind == CV_TYPE_LONG || kind == CV_TYPE_BOOLEAN;
@@ -41,9 +11,8 @@ static bool is_number(enum cv_type_kind kind)
 static void put_primitive(struct cv_json_writer *w, const struct cv_column *column, size_t row)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
-    struct cv_value value;
+    struct cv_value value = cv_column_value(column, row);
 
-    read_primitive(column, row, &value);
     cv_value_write_text(&value, column->type, &text);
     if (is_number(column->type->kind))
         cv_json_put_raw(w, text.data, text.length);

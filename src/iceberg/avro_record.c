@@ -218,3 +218,15 @@ bool cv_avro_skip(struct cv_avro_source *source, const struct cv_avro_type *type
 {
     return skip(source, type, 0);
 }
+
+enum cv_code cv_avro_source_next(struct cv_avro_file_reader *file, struct cv_avro_source *source,
+                                 bool *ret_more, struct cv_error *err)
+{
+    if (source->objects_left == 0) {
+        CV_DO(cv_avro_file_next_block(file, &source->in, &source->objects_left, err));
+        source->skips_left = 10000 + 16 * (uint64_t)(source->in.end - source->in.at);
+    }
+    *ret_more = source->objects_left > 0;
+    source->objects_left -= *ret_more;
+    return CV_OK;
+}

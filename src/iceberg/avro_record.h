@@ -7,6 +7,7 @@
 #define CALVE_ICEBERG_AVRO_RECORD_H
 
 #include "codec/avro_binary.h"
+#include "codec/avro_file.h"
 #include "codec/avro_schema.h"
 
 /* Where a file is read: its bytes, and how many values it may still skip. The budget keeps types
@@ -14,9 +15,13 @@
 struct cv_avro_source {
     struct cv_avro_reader in;
     uint64_t skips_left;
+    int64_t objects_left; /* in the block */
 };
 
-#define CV_AVRO_SKIPS(bytes) (10000 + 16 * (uint64_t)(bytes))
+/* Moves to the next object of the file, over the borders of blocks; zero the source before the
+ * first. *ret_more is false at the end of the file. */
+enum cv_code cv_avro_source_next(struct cv_avro_file_reader *file, struct cv_avro_source *source,
+                                 bool *ret_more, struct cv_error *err);
 
 struct cv_avro_slot {
     int32_t id; /* field id; -1 = not known, skipped */

@@ -243,19 +243,16 @@ static void rows_release(struct rows *rows)
 static enum cv_code read_rows(struct cv_avro_file_reader *file, const struct list_reader *reader,
                               struct rows *rows, struct cv_error *err)
 {
-    struct cv_avro_source source;
-    int64_t objects;
+    struct cv_avro_source source = {.objects_left = 0};
+    bool more;
 
     for (;;) {
-        CV_DO(cv_avro_file_next_block(file, &source.in, &objects, err));
-        if (objects == 0)
+        CV_DO(cv_avro_source_next(file, &source, &more, err));
+        if (!more)
             return CV_OK;
-        source.skips_left = CV_AVRO_SKIPS(source.in.end - source.in.at);
-        for (; objects; objects--) {
-            cv_array_reserve(&rows->items, &rows->capacity, rows->count + 1);
-            CV_DO(read_row(&source, reader, rows->count, &rows->items[rows->count], err));
-            rows->count++;
-        }
+        cv_array_reserve(&rows->items, &rows->capacity, rows->count + 1);
+        CV_DO(read_row(&source, reader, rows->count, &rows->items[rows->count], err));
+        rows->count++;
     }
 }
 

@@ -447,20 +447,17 @@ static void entries_release(struct entries *entries)
 static enum cv_code read_entries(struct cv_avro_file_reader *file, struct manifest_reader *reader,
                                  struct entries *entries, struct cv_error *err)
 {
-    struct cv_avro_source source;
-    int64_t objects;
+    struct cv_avro_source source = {.objects_left = 0};
+    bool more;
 
     for (;;) {
-        CV_DO(cv_avro_file_next_block(file, &source.in, &objects, err));
-        if (objects == 0)
+        CV_DO(cv_avro_source_next(file, &source, &more, err));
+        if (!more)
             return CV_OK;
-        source.skips_left = CV_AVRO_SKIPS(source.in.end - source.in.at);
-        for (; objects; objects--) {
-            cv_array_reserve(&entries->items, &entries->capacity, entries->count + 1);
-            CV_TRY(read_entry(&source, reader, &entries->items[entries->count], err), err,
-                   "entry %zu", entries->count);
-            entries->count++;
-        }
+        cv_array_reserve(&entries->items, &entries->capacity, entries->count + 1);
+        CV_TRY(read_entry(&source, reader, &entries->items[entries->count], err), err, "entry %zu",
+               entries->count);
+        entries->count++;
     }
 }
 

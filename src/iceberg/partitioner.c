@@ -242,43 +242,6 @@ static enum cv_code find_group(struct cv_partitioner *partitioner, uint32_t *ret
     return CV_OK;
 }
 
-static struct cv_value column_value(const struct cv_column *column, const struct cv_type *type,
-                                    size_t row)
-{
-    struct cv_value value = {.kind = type->kind, .is_null = cv_column_is_null(column, row)};
-
-    if (value.is_null)
-        return value;
-    switch (type->kind) {
-    case CV_TYPE_BOOLEAN:
-        value.boolean = cv_bit_get(column->data, row);
-        break;
-    case CV_TYPE_INT:
-    case CV_TYPE_DATE:
-    case CV_TYPE_FLOAT:
-        memcpy(&value.i32, column->data + row * 4, 4);
-        break;
-    case CV_TYPE_DECIMAL:
-        value.decimal = cv_column_decimal(column, row);
-        break;
-    case CV_TYPE_UUID:
-        value.bytes = (struct cv_str){(const char *)column->data + row * 16, 16};
-        break;
-    case CV_TYPE_FIXED:
-        value.bytes =
-            (struct cv_str){(const char *)column->data + row * type->length, type->length};
-        break;
-    case CV_TYPE_STRING:
-    case CV_TYPE_BINARY:
-        value.bytes = cv_column_bytes(column, row);
-        break;
-    default:
-        memcpy(&value.i64, column->data + row * 8, 8);
-        break;
-    }
-    return value;
-}
-
 static const struct cv_column *column_of(const struct cv_batch *batch,
                                          const struct bound_field *field)
 {
@@ -301,7 +264,7 @@ static enum cv_code evaluate(struct cv_partitioner *partitioner, size_t index,
     struct cv_value source = {.is_null = true};
 
     if (field->source)
-        source = column_value(column, field->source, row);
+        source = cv_column_value(column, row);
     CV_TRY(cv_transform_value(&field->field->transform, field->source,
                               partitioner->types[index].kind, &source, &partitioner->scratch[index],
                               err),

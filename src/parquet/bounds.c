@@ -112,15 +112,15 @@ size_t cv_bounds_f64(struct cv_bounds *bounds, const double *values, size_t coun
     FLOATS(double)
 }
 
-static void take_wide(struct cv_bounds *bounds, cv_int128 min, cv_int128 max)
+static void take_wide(struct cv_bounds *bounds, cv_wide_int min, cv_wide_int max)
 {
     bounds->min.wide = bounds->present ? CV_MIN(bounds->min.wide, min) : min;
     bounds->max.wide = bounds->present ? CV_MAX(bounds->max.wide, max) : max;
 }
 
-void cv_bounds_wide(struct cv_bounds *bounds, const cv_int128 *values, size_t count)
+void cv_bounds_wide(struct cv_bounds *bounds, const cv_wide_int *values, size_t count)
 {
-    INTEGERS(cv_int128)
+    INTEGERS(cv_wide_int)
     take_wide(bounds, min, max);
     bounds->present = true;
 }
@@ -196,20 +196,20 @@ void cv_bounds_bytes(struct cv_bounds *bounds, const struct cv_str *values, size
 }
 
 /* A number whose order is that of (signed high half, signed low half). */
-static cv_int128 signed_halves(const char *bytes)
+static cv_wide_int signed_halves(const char *bytes)
 {
     uint64_t low = load_big_endian(bytes + 8) ^ UINT64_C(1) << 63;
 
-    return (cv_int128)((cv_uint128)load_big_endian(bytes) << 64 | low);
+    return (cv_wide_int)((cv_uint128)load_big_endian(bytes) << 64 | low);
 }
 
 void cv_bounds_uuid(struct cv_bounds *bounds, const struct cv_str *values, size_t count)
 {
-    cv_int128 min = signed_halves(values[0].ptr);
-    cv_int128 max = min;
+    cv_wide_int min = signed_halves(values[0].ptr);
+    cv_wide_int max = min;
 
     for (size_t i = 1; i < count; i++) {
-        cv_int128 value = signed_halves(values[i].ptr);
+        cv_wide_int value = signed_halves(values[i].ptr);
 
         min = value < min ? value : min;
         max = value > max ? value : max;

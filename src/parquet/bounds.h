@@ -25,7 +25,7 @@ struct cv_bounds {
     union {
         int64_t i64;
         double f64;
-        cv_int128 wide;
+        cv_wide_int wide;
     } min, max;
     struct cv_buf min_bytes, max_bytes; /* CV_BOUNDS_BYTES and CV_BOUNDS_UUID */
 };
@@ -41,7 +41,7 @@ void cv_bounds_i64(struct cv_bounds *bounds, const int64_t *values, size_t count
 /* Return the number of NaNs. */
 size_t cv_bounds_f32(struct cv_bounds *bounds, const float *values, size_t count);
 size_t cv_bounds_f64(struct cv_bounds *bounds, const double *values, size_t count);
-void cv_bounds_wide(struct cv_bounds *bounds, const cv_int128 *values, size_t count);
+void cv_bounds_wide(struct cv_bounds *bounds, const cv_wide_int *values, size_t count);
 void cv_bounds_bytes(struct cv_bounds *bounds, const struct cv_str *values, size_t count);
 void cv_bounds_uuid(struct cv_bounds *bounds, const struct cv_str *values, size_t count);
 

@@ -139,7 +139,7 @@ static void spans_of_decimals(struct cv_parquet_workspace *work, const struct cv
         cv_uint128 value;
 
         memcpy(&value, block->column->data + block_at(block, i) * 16, 16);
-        work->words[i] = (cv_int128)value;
+        work->words[i] = (cv_wide_int)value;
         for (size_t j = 0; j < leaf->width; j++)
             out[j] = (uint8_t)(value >> (8 * (leaf->width - 1 - j)));
         work->spans[i] = (struct cv_str){(const char *)out, leaf->width};

@@ -209,7 +209,7 @@ struct cv_parquet_workspace {
     uint32_t positions[CV_PARQUET_STEP_ROWS];
     uint8_t definitions[CV_PARQUET_STEP_ROWS];
     uint8_t marks[CV_PARQUET_BLOCK_VALUES];      /* booleans of a block */
-    cv_int128 words[CV_PARQUET_BLOCK_VALUES];    /* gathered values of a block, of any width */
+    cv_wide_int words[CV_PARQUET_BLOCK_VALUES];  /* gathered values of a block, of any width */
     uint8_t bytes[CV_PARQUET_BLOCK_VALUES * 16]; /* big-endian decimals of a block */
     struct cv_str spans[CV_PARQUET_BLOCK_VALUES];
     struct cv_buf used;                  /* which dictionary entries a page holds */

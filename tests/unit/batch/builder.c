@@ -87,7 +87,7 @@ static void every_width_has_its_place(void **state)
         cv_builder_f64(&builder.columns[2], -2.5);
         cv_builder_decimal(&builder.columns[3], -1);
         cv_builder_decimal(&builder.columns[4], -2);
-        cv_builder_decimal(&builder.columns[5], (cv_int128)-3);
+        cv_builder_decimal(&builder.columns[5], (cv_wide_int)-3);
         cv_builder_fixed(&builder.columns[6], "0123456789abcdef");
         cv_builder_fixed(&builder.columns[7], "xyz");
     }

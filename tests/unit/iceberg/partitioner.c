@@ -28,7 +28,7 @@ static const double doubles[ROWS] = {0.0, -0.0, 1.5, 0.0, 1.5, 0};
 static const int32_t offsets[ROWS + 1] = {0, 3, 6, 9, 9, 13, 13};
 static const char text[] = "abcabdabcnull";
 static const uint8_t flags[] = {0x0b};
-static const cv_int128 decimals[ROWS] = {1420, -1, 1420, 5, -1, 0};
+static const cv_wide_int decimals[ROWS] = {1420, -1, 1420, 5, -1, 0};
 static const uint8_t uuids[ROWS * 16] = {1, [16] = 2, [32] = 1, [48] = 3, [64] = 2};
 
 static int make(void **state)
@@ -220,7 +220,7 @@ static void what_cannot_be_routed_is_refused(void **state)
     struct cv_partition_spec spec = {0, &field, 1};
     struct cv_partitioner *partitioner = NULL;
     uint32_t groups[ROWS];
-    cv_int128 low[ROWS] = {0};
+    cv_wide_int low[ROWS] = {0};
 
     CV_ASSERT_FAILS(cv_partitioner_new(&spec, &f->schema, &partitioner, &f->err), CV_UNSUPPORTED,
                     "partition field x: the transform zorder", &f->err);

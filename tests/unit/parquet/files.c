@@ -88,8 +88,8 @@ static void put_double(struct cv_builder *builder, uint64_t value, bool narrow)
 
 static void put_decimal(struct cv_builder *builder, uint64_t value)
 {
-    cv_int128 limit = 1;
-    cv_int128 wide = (cv_int128)(value * 31) * (int64_t)(value | 1);
+    cv_wide_int limit = 1;
+    cv_wide_int wide = (cv_wide_int)(value * 31) * (int64_t)(value | 1);
 
     for (int i = 0; i < builder->type->precision; i++)
         limit *= 10;
@@ -176,7 +176,7 @@ static void print_hex(FILE *out, const void *bytes, size_t length)
     fputc('"', out);
 }
 
-static void print_decimal(FILE *out, cv_int128 value)
+static void print_decimal(FILE *out, cv_wide_int value)
 {
     char digits[48];
     size_t at = sizeof digits;
