@@ -134,7 +134,7 @@ static struct cv_record *append_held(struct cv_source *source, struct cv_fetch_p
 static struct cv_record *route(struct cv_source *source, struct cv_fetch_partition *p,
                                const struct cv_record *record)
 {
-    if (p->open && record->offset < p->end)
+    if (cv_fetch_wants(p, record->offset))
         return append_current(source, p, record);
     return append_held(source, p, record);
 }
@@ -169,7 +169,7 @@ static void on_message(rd_kafka_message_t *m, void *context)
     }
     if (!p || !p->running || p->overrun || m->offset < p->next)
         return;
-    if (f->held_bytes > source->held_bytes_max && !(p->open && m->offset < p->end)) {
+    if (f->held_bytes > source->held_bytes_max && !cv_fetch_wants(p, m->offset)) {
         /* Not kept: the batch that wants it starts the client again at this offset. */
         pass_to(source, p, m->offset);
         p->overrun = true;
@@ -188,7 +188,7 @@ static void on_message(rd_kafka_message_t *m, void *context)
     record.header_count = 0;
     copy = route(source, p, &record);
     if (source->options.include_headers)
-        cv_chunk_add_headers(p->open && m->offset < p->end ? f->current : cv_fetch_last_held(f),
+        cv_chunk_add_headers(cv_fetch_wants(p, m->offset) ? f->current : cv_fetch_last_held(f),
                              copy, m);
     f->taken_records++;
     f->taken_bytes += m->len + m->key_len;
@@ -290,7 +290,7 @@ static bool stays_held(const struct cv_fetch_chunk *chunk)
         const struct cv_record *record = &chunk->records[i];
         const struct cv_fetch_partition *p = partition_of(record);
 
-        if (p->drop_held || !p->valid || (p->open && record->offset < p->end))
+        if (p->drop_held || !p->valid || cv_fetch_wants(p, record->offset))
             return false;
     }
     return true;
@@ -303,7 +303,7 @@ static void replay_chunk(struct cv_source *source, const struct cv_fetch_chunk *
     for (size_t i = 0; i < chunk->chunk.count; i++) {
         const struct cv_record *record = &chunk->records[i];
         struct cv_fetch_partition *p = partition_of(record);
-        bool now = p->open && record->offset < p->end;
+        bool now = cv_fetch_wants(p, record->offset);
         struct cv_record *copy;
 
         if (p->drop_held || !p->valid)

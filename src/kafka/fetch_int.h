@@ -23,4 +23,10 @@ void cv_fetch_wake(struct cv_source *source);
 /* fingerprint.c: CRC-32C over key and value with their lengths. */
 uint32_t cv_record_crc(const struct cv_record *record);
 
+/* Whether a record at this offset belongs to the range that is open now. */
+static inline bool cv_fetch_wants(const struct cv_fetch_partition *p, int64_t offset)
+{
+    return p->open && offset < p->end;
+}
+
 #endif

@@ -63,7 +63,7 @@ void cv_fetch_on_error(struct cv_source *source, struct cv_fetch_partition *p,
         p->out_of_range = true;
         source->fetch.attention = true;
     } else if (is_final(m->err)) {
-        if (p->open && m->offset < p->end) {
+        if (cv_fetch_wants(p, m->offset)) {
             fail_at(source, p, m);
         } else {
             /* Not of this batch: the next one meets it again. */
