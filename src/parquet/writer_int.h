@@ -13,6 +13,7 @@
 #include "codec/thrift.h"
 #include "parquet/bounds.h"
 #include "parquet/dictionary.h"
+#include "parquet/footer.h"
 #include "parquet/writer.h"
 
 #define CV_PARQUET_STEP_ROWS        1000  /* rows that pass through a column at a time */
@@ -22,7 +23,6 @@
 #define CV_PARQUET_STATISTICS_BYTES 512   /* a bound in the statistics of a chunk */
 #define CV_PARQUET_PAGE_HEADROOM    64    /* before the values of the open page, for short levels */
 #define CV_PARQUET_OUT_BYTES        ((size_t)1 << 18)
-#define CV_PARQUET_FOOTER_BYTES_MAX ((size_t)1 << 30)
 /* Chunks that go without a dictionary after one that did not pay, or keep their way of compression,
  * before the next try. */
 #define CV_PARQUET_PLAIN_CHUNKS   15
@@ -36,24 +36,6 @@ enum cv_packing {
     CV_PACKING_LONG,  /* level 3: texts that repeat; the only way for other codecs */
     CV_PACKING_COUNT,
     CV_PACKING_UNDECIDED = CV_PACKING_COUNT,
-};
-
-enum cv_parquet_type {
-    CV_PARQUET_BOOLEAN = 0,
-    CV_PARQUET_INT32 = 1,
-    CV_PARQUET_INT64 = 2,
-    CV_PARQUET_FLOAT = 4,
-    CV_PARQUET_DOUBLE = 5,
-    CV_PARQUET_BYTE_ARRAY = 6,
-    CV_PARQUET_FIXED_LEN_BYTE_ARRAY = 7,
-};
-
-enum cv_parquet_encoding {
-    CV_PARQUET_PLAIN = 0,
-    CV_PARQUET_PLAIN_DICTIONARY = 2,
-    CV_PARQUET_RLE = 3,
-    CV_PARQUET_DELTA_BINARY_PACKED = 5,
-    CV_PARQUET_DELTA_LENGTH_BYTE_ARRAY = 6,
 };
 
 /* A finished page: header and compressed body in one allocation. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Manifest lists and manifests of a table: reading them, and the cache of the branch head's list
+ * Manifest lists and manifests of a table, and the cache of the branch head's list
  * that spares a commit the reading. */
+#include "iceberg/snapshot_files.h"
 #include "table/table_int.h"
 
 static const char *copy_text(struct cv_arena *arena, const char *text)
@@ -43,53 +44,6 @@ struct cv_manifest_file *cv_manifest_files_copy(const struct cv_manifest_file *r
     return copy;
 }
 
-/* A manifest that a v1 snapshot names itself: what a list's row would say comes from the file. */
-static enum cv_code inline_row(struct cv_table *table, const struct cv_snapshot *snapshot,
-                               const char *path, struct cv_arena *arena,
-                               struct cv_manifest_file *ret_row, struct cv_error *err)
-{
-    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_MANIFEST_BYTES_MAX);
-    CV_CLEANUP(cv_avro_file_reader_release) struct cv_avro_file_reader reader = {0};
-    const struct cv_str *text;
-    int64_t spec_id = 0;
-
-    CV_DO(cv_store_read(table->store, path, CV_MANIFEST_BYTES_MAX, &bytes, err));
-    CV_TRY(cv_avro_file_reader_init(&reader, bytes.data, bytes.length, err), err, "manifest %s",
-           path);
-    text = cv_avro_file_metadata(&reader, "partition-spec-id");
-    if (text && (!cv_parse_i64(*text, &spec_id) || spec_id < 0 || spec_id > INT32_MAX))
-        return cv_fail(err, CV_FORMAT, "manifest %s: partition-spec-id is not a number", path);
-    *ret_row = (struct cv_manifest_file)CV_MANIFEST_FILE_INIT;
-    ret_row->path = copy_text(arena, path);
-    ret_row->length = (int64_t)bytes.length;
-    ret_row->spec_id = (int32_t)spec_id;
-    ret_row->added_snapshot_id = snapshot->id;
-    return CV_OK;
-}
-
-static enum cv_code read_rows(struct cv_table *table, const struct cv_snapshot *snapshot,
-                              struct cv_arena *arena, struct cv_manifest_file **ret_rows,
-                              size_t *ret_count, struct cv_error *err)
-{
-    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_MANIFEST_BYTES_MAX);
-    const char *list = snapshot->manifest_list;
-    struct cv_manifest_file *rows;
-
-    if (list) {
-        CV_DO(cv_store_read(table->store, list, CV_MANIFEST_BYTES_MAX, &bytes, err));
-        CV_TRY(
-            cv_manifest_list_read(bytes.data, bytes.length, arena, ret_rows, ret_count, NULL, err),
-            err, "manifest list %s", list);
-        return CV_OK;
-    }
-    rows = cv_arena_array(arena, struct cv_manifest_file, snapshot->manifest_count);
-    for (size_t i = 0; i < snapshot->manifest_count; i++)
-        CV_DO(inline_row(table, snapshot, snapshot->manifests[i], arena, &rows[i], err));
-    *ret_rows = rows;
-    *ret_count = snapshot->manifest_count;
-    return CV_OK;
-}
-
 void cv_table_cache_manifests(struct cv_table *table, int64_t snapshot_id,
                               const struct cv_manifest_file *rows, size_t count)
 {
@@ -115,7 +69,8 @@ enum cv_code cv_table_cached_manifests(struct cv_table *table, const struct cv_s
         struct cv_arena arena = CV_ARENA_INIT;
         struct cv_manifest_file *rows;
         size_t count;
-        enum cv_code code = read_rows(table, snapshot, &arena, &rows, &count, err);
+        enum cv_code code =
+            cv_snapshot_manifests(table->store, snapshot, &arena, &rows, &count, err);
 
         if (code != CV_OK) {
             cv_arena_release(&arena);
@@ -137,7 +92,7 @@ enum cv_code cv_table_manifests(struct cv_table *table, const struct cv_snapshot
                                 size_t *ret_count, struct cv_error *err)
 {
     if (table->manifest_snapshot_id != snapshot->id)
-        return read_rows(table, snapshot, arena, ret_rows, ret_count, err);
+        return cv_snapshot_manifests(table->store, snapshot, arena, ret_rows, ret_count, err);
     *ret_rows = cv_manifest_files_copy(table->manifests, table->manifest_count, arena);
     *ret_count = table->manifest_count;
     return CV_OK;
@@ -148,13 +103,6 @@ enum cv_code cv_table_manifest_entries(struct cv_table *table, const struct cv_m
                                        struct cv_manifest_entry **ret_entries, size_t *ret_count,
                                        struct cv_error *err)
 {
-    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_MANIFEST_BYTES_MAX);
-    const struct cv_table_metadata *metadata = table->metadata;
-
-    CV_DO(cv_store_read(table->store, row->path, CV_MANIFEST_BYTES_MAX, &bytes, err));
-    CV_TRY(cv_manifest_read(bytes.data, bytes.length, row, cv_table_metadata_schema(metadata),
-                            metadata->specs, metadata->spec_count, arena, ret_entries, ret_count,
-                            err),
-           err, "manifest %s", row->path);
-    return CV_OK;
+    return cv_snapshot_entries(table->store, table->metadata, row, arena, ret_entries, ret_count,
+                               err);
 }

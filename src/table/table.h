@@ -9,6 +9,7 @@
 #include "iceberg/manifest.h"
 #include "iceberg/metadata.h"
 #include "storage/store.h"
+#include "table/queue.h"
 
 struct cv_table {
     struct cv_arena arena;      /* names */
@@ -17,6 +18,8 @@ struct cv_table {
     struct cv_store *store;
     struct cv_table_metadata *metadata;
     char *metadata_location;
+    struct cv_commit_queue *queue; /* borrowed; NULL = nobody else in this process commits */
+    enum cv_commit_class commit_class;
     uint64_t metadata_hash;         /* of the file's bytes, where names may come again */
     struct cv_arena manifest_arena; /* of the cached list below */
     int64_t manifest_snapshot_id;   /* whose manifest list is cached; -1 = none */

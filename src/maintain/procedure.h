@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The maintenance procedures, with the names, arguments, defaults and result columns of Iceberg's
+ * Spark procedures. One file and one row of the table in procedure.c each; `calve maintain`, the
+ * job file's maintenance section, doctor's advice and the documentation come from the rows. */
+#ifndef CALVE_MAINTAIN_PROCEDURE_H
+#define CALVE_MAINTAIN_PROCEDURE_H
+
+#include "codec/json.h"
+#include "config/option.h"
+#include "table/queue.h"
+#include "table/table.h"
+
+#define CV_MAINTAIN_MEMORY_DEFAULT ((size_t)256 << 20)
+
+/* How far a procedure is; from any of its threads, one call at a time. */
+struct cv_maintain_progress {
+    const char *procedure;
+    const char *step;            /* "reading manifests", "deleting files", "group 3 of 10" */
+    int64_t done, total;         /* of `unit`; total -1 = not known yet */
+    const char *unit;            /* "bytes", "files" */
+    int64_t elapsed_us, left_us; /* left -1 = not known */
+};
+
+/* What a procedure works with and how it speaks; made by the command or by the schedule. */
+struct cv_maintenance {
+    struct cv_catalog *catalog;
+    struct cv_table *table; /* of this thread; its queue is set when a stream runs beside */
+    size_t memory_bytes;    /* for everything that the procedure keeps */
+    int threads;            /* at least 1 */
+    const char *spill_directory;
+    bool dry_run;
+    bool idle; /* the user says that nobody writes to the table */
+    /* True once the run shall end: asked between files and groups. May be NULL. */
+    bool (*stopping)(void *context);
+    /* True for a partition that the stream is writing: left alone. May be NULL. */
+    bool (*partition_busy)(void *context, const struct cv_partition_spec *spec,
+                           const struct cv_value *partition);
+    void (*progress)(void *context, const struct cv_maintain_progress *progress); /* or NULL */
+    void (*warn)(void *context, const char *message);                             /* or NULL */
+    void *context;
+};
+
+/* What it found: rows with the procedure's columns, and for people (and dry runs) what was or would
+ * be changed and why, one line each. */
+struct cv_maintain_result {
+    struct cv_buf rows;  /* JSON: array of objects */
+    struct cv_buf notes; /* text, lines */
+    bool changed;        /* the table was changed (dry run: would be) */
+};
+void cv_maintain_result_init(struct cv_maintain_result *result);
+void cv_maintain_result_release(struct cv_maintain_result *result);
+void cv_maintain_note(struct cv_maintain_result *result, const char *format, ...) CV_PRINTF(2, 3);
+
+struct cv_procedure {
+    const char *name;       /* "expire-snapshots" */
+    const char *spark_name; /* "expire_snapshots" */
+    const char *about;      /* one line */
+    /* Arguments by Spark's names (underscores); section is "maintenance.<name>". Those that Spark
+     * gives in its `options` map are rows too. */
+    const struct cv_option_table *arguments;
+    size_t arguments_size; /* of the struct that they fill */
+    bool without_table;    /* register-table: the name is of a table to be */
+    bool schedulable;      /* may stand in a job's maintenance section */
+    enum cv_code (*run)(struct cv_maintenance *maintenance, const void *arguments,
+                        struct cv_maintain_result *result, struct cv_error *err);
+};
+
+/* All of them, NULL at the end. */
+extern const struct cv_procedure *const cv_procedures[];
+/* By either name; NULL. */
+const struct cv_procedure *cv_procedure_find(const char *name);
+
+/* Runs one with arguments as texts (key = value; dashes and underscores are one). */
+enum cv_code cv_procedure_run(const struct cv_procedure *procedure,
+                              struct cv_maintenance *maintenance,
+                              const struct cv_properties *arguments,
+                              struct cv_maintain_result *result, struct cv_error *err);
+
+/* "2026-11-29 10:00:00[.ffffff]", ISO 8601 with or without a zone (UTC), or epoch milliseconds. */
+enum cv_code cv_maintain_parse_time(const char *argument, const char *text, int64_t *ret_ms,
+                                    struct cv_error *err);
+
+#endif
