@@ -351,7 +351,6 @@ enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offse
     CV_CLEANUP(run_release) struct batch_run run = {.engine = engine};
     struct counters before;
     struct cv_batch_outcome outcome = {.snapshot_id = -1};
-    struct cv_data_writer_counters counters;
     struct cv_data_file *files;
     size_t count;
 
@@ -363,7 +362,8 @@ enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offse
     before = read_counters(engine);
     CV_DO(open_writer(engine, &run.writer, err));
     CV_DO(read_range(&run, start, end, err));
-    CV_DO(cv_data_writer_finish(cv_steal(run.writer), &arena, &files, &count, &counters, err));
+    CV_DO(
+        cv_data_writer_finish(cv_steal(run.writer), &arena, &files, &count, &outcome.written, err));
     count_outcome(engine, &before, files, count, &outcome);
     if (count)
         CV_DO(commit_files(engine, files, count, end, &outcome, err));

@@ -288,6 +288,7 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
     p->snapshot_id = outcome.snapshot_id;
     p->files = outcome.files;
     p->file_bytes = outcome.file_bytes;
+    p->written = outcome.written;
     p->commit_attempts = outcome.commit_attempts;
     report(engine, run);
     publish_lag(engine, outcome.snapshot_id);

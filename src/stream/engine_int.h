@@ -72,6 +72,7 @@ struct cv_batch_outcome {
     int64_t snapshot_id;
     size_t files;
     int64_t file_bytes;
+    struct cv_data_writer_counters written;
     int commit_attempts;
 };
 

@@ -132,6 +132,23 @@ static void put_source(struct cv_json_writer *w, const struct cv_progress *p)
 /* Our own counters: Spark has no place for them. */
 static void put_calve(struct cv_json_writer *w, const struct cv_progress *p)
 {
+    const struct {
+        const char *key;
+        int64_t value;
+    } counters[] = {
+        {"files", (int64_t)p->files},
+        {"fileBytes", p->file_bytes},
+        {"badRecords", (int64_t)p->decoded.bad},
+        {"droppedRecords", (int64_t)p->decoded.dropped},
+        {"skippedTombstones", (int64_t)p->decoded.tombstones},
+        {"lostRecords", (int64_t)p->lost_records},
+        {"commitAttempts", p->commit_attempts},
+        {"rowGroupsClosedEarly", p->written.groups_closed_early},
+        {"rowsSpilled", p->written.rows_spilled},
+        {"bytesSpilled", p->written.bytes_spilled},
+        {"filesClosedEarly", p->written.files_closed_early},
+    };
+
     cv_json_key(w, "calve");
     cv_json_begin_object(w);
     cv_json_key(w, "snapshotId");
@@ -139,20 +156,10 @@ static void put_calve(struct cv_json_writer *w, const struct cv_progress *p)
         cv_json_put_i64(w, p->snapshot_id);
     else
         cv_json_put_null(w);
-    cv_json_key(w, "files");
-    cv_json_put_i64(w, (int64_t)p->files);
-    cv_json_key(w, "fileBytes");
-    cv_json_put_i64(w, p->file_bytes);
-    cv_json_key(w, "badRecords");
-    cv_json_put_i64(w, (int64_t)p->decoded.bad);
-    cv_json_key(w, "droppedRecords");
-    cv_json_put_i64(w, (int64_t)p->decoded.dropped);
-    cv_json_key(w, "skippedTombstones");
-    cv_json_put_i64(w, (int64_t)p->decoded.tombstones);
-    cv_json_key(w, "lostRecords");
-    cv_json_put_i64(w, (int64_t)p->lost_records);
-    cv_json_key(w, "commitAttempts");
-    cv_json_put_i64(w, p->commit_attempts);
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(counters); i++) {
+        cv_json_key(w, counters[i].key);
+        cv_json_put_i64(w, counters[i].value);
+    }
     cv_json_end_object(w);
 }
 

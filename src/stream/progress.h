@@ -4,6 +4,7 @@
 #ifndef CALVE_STREAM_PROGRESS_H
 #define CALVE_STREAM_PROGRESS_H
 
+#include "data/writer.h"
 #include "decode/decoder.h"
 #include "kafka/source.h"
 
@@ -37,6 +38,7 @@ struct cv_progress {
     int64_t snapshot_id; /* -1: none was made */
     size_t files;
     int64_t file_bytes;
+    struct cv_data_writer_counters written; /* steps under the memory budget */
     int commit_attempts;
 };
 

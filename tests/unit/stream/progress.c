@@ -28,7 +28,11 @@ static void fill(struct cv_progress *p, struct cv_offsets *start, struct cv_offs
                               .snapshot_id = 5,
                               .files = 1,
                               .file_bytes = 3174,
-                              .commit_attempts = 1};
+                              .commit_attempts = 1,
+                              .written = {.groups_closed_early = 2,
+                                          .rows_spilled = 1000,
+                                          .bytes_spilled = 64000,
+                                          .files_closed_early = 3}};
     p->stage_us[CV_STAGE_LATEST_OFFSET] = 15000;
     p->stage_us[CV_STAGE_GET_BATCH] = -1;
     p->stage_us[CV_STAGE_QUERY_PLANNING] = -1;
@@ -63,7 +67,9 @@ static void json_is_sparks(void **state)
         "\"minOffsetsBehindLatest\":\"10\"}}],"
         "\"sink\":{\"description\":\"cat.db.t\",\"numOutputRows\":100},"
         "\"calve\":{\"snapshotId\":5,\"files\":1,\"fileBytes\":3174,\"badRecords\":0,"
-        "\"droppedRecords\":0,\"skippedTombstones\":0,\"lostRecords\":0,\"commitAttempts\":1}}");
+        "\"droppedRecords\":0,\"skippedTombstones\":0,\"lostRecords\":0,\"commitAttempts\":1,"
+        "\"rowGroupsClosedEarly\":2,\"rowsSpilled\":1000,\"bytesSpilled\":64000,"
+        "\"filesClosedEarly\":3}}");
     cv_buf_clear(&json);
     p.previous_timestamp_ms = -1;
     p.ran = false;
