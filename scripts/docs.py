@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is generated from the option tables: the tables of docs/CONFIGURATION.md and the man
-page docs/calve.1."""
+"""Writes what is generated from the option tables: the tables of docs/CONFIGURATION.md and
+docs/MAINTENANCE.md, and the man page docs/calve.1."""
 import pathlib
 import subprocess
 
@@ -13,10 +13,15 @@ def output(*arguments):
     return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def main():
-    document = ROOT / "docs/CONFIGURATION.md"
+def write_tables(name, flag):
+    document = ROOT / "docs" / name
     head = document.read_text().split(MARK)[0]
-    document.write_text(head + MARK + "\n" + output("config", "--markdown"))
+    document.write_text(head + MARK + "\n" + output("config", flag))
+
+
+def main():
+    write_tables("CONFIGURATION.md", "--markdown")
+    write_tables("MAINTENANCE.md", "--procedures")
     (ROOT / "docs/calve.1").write_text(output("config", "--man"))
 
 

@@ -85,14 +85,15 @@ def check_text(path, lines, banned):
                 find(path, number, f"{name}() is banned; use {instead or 'snprintf'}")
 
 
-def check_configuration():
+def check_documents():
     binary = ROOT / "build/src/cli/calve"
-    document = ROOT / "docs/CONFIGURATION.md"
-    if not binary.exists() or not document.exists():
-        return
-    tables = subprocess.run([binary, "config", "--markdown"], capture_output=True, text=True).stdout
-    if tables not in document.read_text():
-        find(document, 1, "differs from the option tables; run `make docs`")
+    for name, flag in (("CONFIGURATION.md", "--markdown"), ("MAINTENANCE.md", "--procedures")):
+        document = ROOT / "docs" / name
+        if not binary.exists() or not document.exists():
+            continue
+        tables = subprocess.run([binary, "config", flag], capture_output=True, text=True).stdout
+        if tables not in document.read_text():
+            find(document, 1, "differs from the option tables; run `make docs`")
 
 
 def main():
@@ -106,7 +107,7 @@ def main():
         lines = path.read_text().splitlines()
         check_functions(path, lines)
         check_text(path, lines, {})
-    check_configuration()
+    check_documents()
     for line in findings:
         print(line)
     print(f"lint: {len(findings)} findings")

@@ -63,6 +63,9 @@ static enum cv_code store_flag(const struct cv_flag *flag, const char *value, vo
             return cv_fail(err, CV_USAGE, "--%s is true or false, not \"%s\"", flag->name, value);
         *(bool *)slot = !value || strcmp(value, "true") == 0;
         return CV_OK;
+    case CV_FLAG_SWITCH:
+        *(const char **)slot = value ? value : "true";
+        return CV_OK;
     case CV_FLAG_TEXT:
         *(const char **)slot = value;
         return CV_OK;
@@ -107,7 +110,7 @@ enum cv_code cv_args_parse(const struct cv_flag *flags, size_t flag_count, int a
         flag = find_flag(&list, name, equals ? (size_t)(equals - name) : strlen(name), err);
         if (!flag)
             return CV_USAGE;
-        if (flag->type != CV_FLAG_BOOL && !value) {
+        if (flag->type != CV_FLAG_BOOL && flag->type != CV_FLAG_SWITCH && !value) {
             if (i + 1 == argc)
                 return cv_fail(err, CV_USAGE, "--%s wants a value", flag->name);
             value = argv[++i];

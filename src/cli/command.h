@@ -15,11 +15,14 @@ struct cv_command {
     enum cv_code (*run)(int argc, char **argv, int *ret_status, struct cv_error *err);
     const struct cv_flag *flags; /* for help and the man page */
     size_t flag_count;
+    /* Prints the help where it depends on the words; NULL: from the rows above. */
+    void (*help)(int argc, char **argv);
 };
 
 enum cv_flag_type {
     CV_FLAG_BOOL,    /* bool; --x, --x=false */
     CV_FLAG_TEXT,    /* const char * */
+    CV_FLAG_SWITCH,  /* const char *; --x is "true" */
     CV_FLAG_INTEGER, /* int64_t */
     CV_FLAG_LIST,    /* struct cv_text_list, may be repeated */
 };
@@ -46,6 +49,7 @@ extern const struct cv_command cv_command_run;
 extern const struct cv_command cv_command_check;
 extern const struct cv_command cv_command_demo;
 extern const struct cv_command cv_command_config;
+extern const struct cv_command cv_command_maintain;
 extern const struct cv_command cv_command_table_create;
 extern const struct cv_command cv_command_table_list;
 extern const struct cv_command cv_command_table_drop;
@@ -60,6 +64,7 @@ extern const struct cv_command cv_command_table_history;
 /* All of them, NULL at the end. */
 extern const struct cv_command *const cv_commands[];
 void cv_command_print_help(const struct cv_command *command);
+void cv_flag_print_help(const struct cv_flag *flag);
 
 /* True when standard output is a terminal that may show colour. */
 bool cv_terminal(void);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "catalog/catalog.h"
 #include "codec/json.h"
+#include "maintain/procedure.h"
 #include "stream/job.h"
 
 #include <stddef.h>
@@ -16,6 +17,7 @@ struct config_args {
     bool json;
     bool markdown;
     bool man;
+    bool procedures;
 };
 
 #define ARG(field) offsetof(struct config_args, field)
@@ -24,6 +26,7 @@ static const struct cv_flag flags[] = {
     {"json", CV_FLAG_BOOL, ARG(json), NULL, "an array of objects"},
     {"markdown", CV_FLAG_BOOL, ARG(markdown), NULL, "the tables of docs/CONFIGURATION.md"},
     {"man", CV_FLAG_BOOL, ARG(man), NULL, "the man page"},
+    {"procedures", CV_FLAG_BOOL, ARG(procedures), NULL, "the tables of docs/MAINTENANCE.md"},
 };
 
 static const struct cv_option_table *const tables[] = {
@@ -104,24 +107,43 @@ static void print_cell(const char *text)
     }
 }
 
+static void print_markdown_table(const struct cv_option_table *table, const char *noun)
+{
+    (void)printf("| %s | type | default | meaning |\n|---|---|---|---|\n", noun);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct cv_option *option = &table->options[i];
+
+        (void)printf("| `%s%s` | ", option->name, option->type == CV_OPTION_PREFIX ? "*" : "");
+        print_cell(type_name(option));
+        (void)printf(" | ");
+        print_cell(default_of(option));
+        (void)printf(" | ");
+        print_cell(option->help);
+        (void)printf(" |\n");
+    }
+}
+
 static void print_markdown(void)
 {
     for (size_t t = 0; t < CV_ARRAY_LENGTH(tables); t++) {
         const struct cv_option_table *table = tables[t];
 
-        (void)printf("%s## `%s`: %s\n\n| option | type | default | meaning |\n|---|---|---|---|\n",
-                     t ? "\n" : "", table->section[0] ? table->section : "(top level)",
-                     table->about);
-        for (size_t i = 0; i < table->count; i++) {
-            const struct cv_option *option = &table->options[i];
+        (void)printf("%s## `%s`: %s\n\n", t ? "\n" : "",
+                     table->section[0] ? table->section : "(top level)", table->about);
+        print_markdown_table(table, "option");
+    }
+}
 
-            (void)printf("| `%s%s` | ", option->name, option->type == CV_OPTION_PREFIX ? "*" : "");
-            print_cell(type_name(option));
-            (void)printf(" | ");
-            print_cell(default_of(option));
-            (void)printf(" | ");
-            print_cell(option->help);
-            (void)printf(" |\n");
+static void print_procedures(void)
+{
+    for (size_t i = 0; cv_procedures[i]; i++) {
+        const struct cv_procedure *procedure = cv_procedures[i];
+
+        (void)printf("%s### `%s`\n\nSpark: `%s`. Its work: %s.\n", i ? "\n" : "", procedure->name,
+                     procedure->spark_name, procedure->about);
+        if (procedure->arguments->count) {
+            (void)printf("\n");
+            print_markdown_table(procedure->arguments, "argument");
         }
     }
 }
@@ -161,6 +183,38 @@ static void print_man_commands(void)
     }
 }
 
+static void print_man_options(const struct cv_option_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct cv_option *option = &table->options[i];
+
+        (void)printf(".TP\n.B ");
+        print_roff(option->name);
+        (void)printf("\n");
+        print_roff(option->help);
+        if (option->default_text) {
+            (void)printf(" Default: ");
+            print_roff(option->default_text);
+            (void)printf(".");
+        }
+        (void)printf("\n");
+    }
+}
+
+static void print_man_procedures(void)
+{
+    (void)printf(".SH PROCEDURES\nOf \\fBcalve maintain\\fR, each with its arguments, which are "
+                 "flags: \\-\\-older_than and \\-\\-older\\-than are one.\n");
+    for (size_t i = 0; cv_procedures[i]; i++) {
+        (void)printf(".SS ");
+        print_roff(cv_procedures[i]->name);
+        (void)printf("\n");
+        print_roff(cv_procedures[i]->about);
+        (void)printf("\n");
+        print_man_options(cv_procedures[i]->arguments);
+    }
+}
+
 static void print_man(void)
 {
     (void)printf(".TH CALVE 1 \"\" \"calve %s\" \"User Commands\"\n.SH NAME\n"
@@ -174,21 +228,9 @@ static void print_man(void)
         (void)printf(".SS ");
         print_roff(tables[t]->section[0] ? tables[t]->section : "top level");
         (void)printf("\n");
-        for (size_t i = 0; i < tables[t]->count; i++) {
-            const struct cv_option *option = &tables[t]->options[i];
-
-            (void)printf(".TP\n.B ");
-            print_roff(option->name);
-            (void)printf("\n");
-            print_roff(option->help);
-            if (option->default_text) {
-                (void)printf(" Default: ");
-                print_roff(option->default_text);
-                (void)printf(".");
-            }
-            (void)printf("\n");
-        }
+        print_man_options(tables[t]);
     }
+    print_man_procedures();
     (void)printf(".SH EXIT STATUS\n0 fine, 1 findings (check), 2 wrong usage or configuration, 3 "
                  "the run failed.\n.SH ENVIRONMENT\n.TP\n.B CALVE_CONFIG\nFile with the catalogs "
                  "for commands outside a job; default ./calve.yaml.\n");
@@ -206,6 +248,8 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
         print_json();
     else if (args.markdown)
         print_markdown();
+    else if (args.procedures)
+        print_procedures();
     else if (args.man)
         print_man();
     else
@@ -215,7 +259,7 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
 }
 
 const struct cv_command cv_command_config = {"config",
-                                             "[--json | --markdown | --man]",
+                                             "[--json | --markdown | --man | --procedures]",
                                              "print every option of a job file with its default",
                                              run,
                                              flags,

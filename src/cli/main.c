@@ -23,6 +23,7 @@ const struct cv_command *const cv_commands[] = {
     &cv_command_table_refs,
     &cv_command_table_history,
     &cv_command_table_drop,
+    &cv_command_maintain,
     &cv_command_config,
     NULL,
 };
@@ -40,19 +41,22 @@ static void print_usage(FILE *out, const char *group)
                        "run failed.\n");
 }
 
+void cv_flag_print_help(const struct cv_flag *flag)
+{
+    char left[96];
+
+    (void)snprintf(left, sizeof left, "%s%s %s", strlen(flag->name) == 1 ? "-" : "--", flag->name,
+                   flag->value ? flag->value : "");
+    (void)printf("  %-28s %s\n", left, flag->about);
+}
+
 void cv_command_print_help(const struct cv_command *command)
 {
     (void)printf("usage: calve %s %s\n\n%s\n", command->name, command->synopsis, command->about);
     if (command->flag_count)
         (void)printf("\n");
-    for (size_t i = 0; i < command->flag_count; i++) {
-        const struct cv_flag *flag = &command->flags[i];
-        char left[64];
-
-        (void)snprintf(left, sizeof left, "%s%s %s", strlen(flag->name) == 1 ? "-" : "--",
-                       flag->name, flag->value ? flag->value : "");
-        (void)printf("  %-28s %s\n", left, flag->about);
-    }
+    for (size_t i = 0; i < command->flag_count; i++)
+        cv_flag_print_help(&command->flags[i]);
 }
 
 /* The command that begins at argv[0]; *ret_words tells how many words its name has. */
@@ -140,7 +144,10 @@ int main(int argc, char **argv)
     if (!command)
         return without_command(argc - 1, argv + 1);
     if (wants_help(argc - 1 - words, argv + 1 + words)) {
-        cv_command_print_help(command);
+        if (command->help)
+            command->help(argc - 1 - words, argv + 1 + words);
+        else
+            cv_command_print_help(command);
         return 0;
     }
     code = command->run(argc - 1 - words, argv + 1 + words, &status, &err);

@@ -11,6 +11,8 @@
 #include "table/queue.h"
 #include "table/table.h"
 
+#include <pthread.h>
+
 #define CV_MAINTAIN_MEMORY_DEFAULT ((size_t)256 << 20)
 
 /* How far a procedure is; from any of its threads, one call at a time. */
@@ -25,6 +27,7 @@ struct cv_maintain_progress {
 /* What a procedure works with and how it speaks; made by the command or by the schedule. */
 struct cv_maintenance {
     struct cv_catalog *catalog;
+    const char *table_name; /* in full */
     struct cv_table *table; /* of this thread; its queue is set when a stream runs beside */
     size_t memory_bytes;    /* for everything that the procedure keeps */
     int threads;            /* at least 1 */
@@ -41,10 +44,29 @@ struct cv_maintenance {
     void *context;
 };
 
+/* Progress of one step, from any thread; the callback comes at most ten times a second. All-zero is
+ * a valid released one. */
+struct cv_maintain_meter {
+    const struct cv_maintenance *maintenance;
+    struct cv_maintain_progress now;
+    int64_t start_us, told_us;
+    pthread_mutex_t lock;
+};
+void cv_maintain_meter_init(struct cv_maintain_meter *meter,
+                            const struct cv_maintenance *maintenance, const char *procedure,
+                            const char *step, const char *unit, int64_t total);
+void cv_maintain_meter_add(struct cv_maintain_meter *meter, int64_t done);
+void cv_maintain_meter_release(struct cv_maintain_meter *meter);
+
+/* CV_CANCELLED once the run shall end. */
+enum cv_code cv_maintain_check_stop(const struct cv_maintenance *maintenance, struct cv_error *err);
+void cv_maintain_warn(const struct cv_maintenance *maintenance, const char *format, ...)
+    CV_PRINTF(2, 3);
+
 /* What it found: rows with the procedure's columns, and for people (and dry runs) what was or would
  * be changed and why, one line each. */
 struct cv_maintain_result {
-    struct cv_buf rows;  /* JSON: array of objects */
+    struct cv_buf rows;  /* JSON: array of objects; a procedure may leave it empty for none */
     struct cv_buf notes; /* text, lines */
     bool changed;        /* the table was changed (dry run: would be) */
 };
@@ -56,8 +78,10 @@ struct cv_procedure {
     const char *name;       /* "expire-snapshots" */
     const char *spark_name; /* "expire_snapshots" */
     const char *about;      /* one line */
-    /* Arguments by Spark's names (underscores); section is "maintenance.<name>". Those that Spark
-     * gives in its `options` map are rows too. */
+    /* Arguments by Spark's names; section is "maintenance.<name>". Those that Spark gives in its
+     * `options` map are rows too: their names hold dashes, the others underscores. Times and lists
+     * are texts (see cv_maintain_parse_time(), cv_split()). CV_OPTION_REQUIRED stands for any type.
+     */
     const struct cv_option_table *arguments;
     size_t arguments_size; /* of the struct that they fill */
     bool without_table;    /* register-table: the name is of a table to be */
@@ -71,11 +95,16 @@ extern const struct cv_procedure *const cv_procedures[];
 /* By either name; NULL. */
 const struct cv_procedure *cv_procedure_find(const char *name);
 
-/* Runs one with arguments as texts (key = value; dashes and underscores are one). */
+/* Runs one with arguments as texts (key = value; dashes and underscores are one; "options" holds
+ * "k=v,k=v"). An unknown argument is CV_USAGE and names the nearest. The table is fresh. */
 enum cv_code cv_procedure_run(const struct cv_procedure *procedure,
                               struct cv_maintenance *maintenance,
                               const struct cv_properties *arguments,
                               struct cv_maintain_result *result, struct cv_error *err);
+
+/* Checks the arguments only. */
+enum cv_code cv_procedure_check(const struct cv_procedure *procedure,
+                                const struct cv_properties *arguments, struct cv_error *err);
 
 /* "2026-11-29 10:00:00[.ffffff]", ISO 8601 with or without a zone (UTC), or epoch milliseconds. */
 enum cv_code cv_maintain_parse_time(const char *argument, const char *text, int64_t *ret_ms,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to maintain/: the procedures, each in a file of its name. */
+#ifndef CALVE_MAINTAIN_PROCEDURE_INT_H
+#define CALVE_MAINTAIN_PROCEDURE_INT_H
+
+#include "maintain/procedure.h"
+
+extern const struct cv_procedure cv_procedure_register_table;
+
+#endif
