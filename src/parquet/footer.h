@@ -6,12 +6,16 @@
 #ifndef CALVE_PARQUET_FOOTER_H
 #define CALVE_PARQUET_FOOTER_H
 
+#include "base/limits.h"
 #include "base/properties.h"
 #include "base/str.h"
 #include "storage/store.h"
 
 #define CV_PARQUET_FOOTER_BYTES_MAX ((size_t)1 << 30)
 #define CV_PARQUET_GROUPS_MAX       ((size_t)1 << 20)
+#define CV_PARQUET_NODES_MAX        ((size_t)1 << 16)      /* of the schema */
+#define CV_PARQUET_DEPTH_MAX        (2 * CV_DEPTH_MAX + 2) /* a list is two nodes deep */
+#define CV_PARQUET_METADATA_MAX     ((size_t)4096)         /* entries of key_value_metadata */
 
 enum cv_parquet_type {
     CV_PARQUET_BOOLEAN = 0,
@@ -83,16 +87,20 @@ struct cv_parquet_node {
     uint8_t repetition_max;
 };
 
-/* Min and max only when the file's order for this column is the one that Iceberg compares by (the
- * deprecated min/max of byte arrays and decimals are left out). ptr NULL = absent. */
+/* Min and max only when the file's order for this column is the one that Iceberg compares by: not
+ * those of unsigned 32 and 64 bits, INT96 and types unknown to Iceberg, nor the deprecated ones of
+ * byte arrays, nor NaN. A zero of a float counts for both, -0.0 as min and +0.0 as max. PLAIN bytes
+ * of the right length; ptr NULL = absent. */
 struct cv_parquet_statistics {
     int64_t null_count; /* -1 = absent */
     struct cv_str min;
     struct cv_str max;
     bool min_exact; /* is_min_value_exact; false when not told */
     bool max_exact;
+    bool deprecated; /* they come from the fields `min` and `max` */
 };
 
+/* A chunk without values has size 0. */
 struct cv_parquet_chunk {
     int32_t codec; /* CompressionCodec of the format, as stored */
     int64_t value_count;
@@ -139,7 +147,8 @@ struct cv_parquet_footer {
     struct cv_properties metadata; /* key_value_metadata */
 };
 
-/* Parses the bytes of a FileMetaData. An encrypted file is CV_UNSUPPORTED. */
+/* Parses the bytes of a FileMetaData, of which nothing is kept. An encrypted file is
+ * CV_UNSUPPORTED. */
 enum cv_code cv_parquet_footer_parse(const void *bytes, size_t length, int64_t file_size,
                                      struct cv_parquet_footer **ret_footer, struct cv_error *err);
 /* Reads it from a file: one request for its end, a second one only when the footer is longer than
