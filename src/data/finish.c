@@ -166,7 +166,8 @@ static void describe(const struct cv_data_writer *writer, const struct cv_closed
         .format = "PARQUET",
         .spec_id = writer->spec->spec_id,
         .partition = copy_tuple(writer, closed->group, arena),
-        .has_sort_order = true, /* 0: rows are not sorted within a file */
+        .has_sort_order = true,
+        .sort_order_id = writer->config.sort_order_id,
     };
     copy_metrics(&closed->metrics, arena, &file->metrics);
 }

@@ -52,7 +52,7 @@ static const char *location_of(struct cv_data_writer *writer, struct cv_lane *la
     }
     (void)snprintf(name, sizeof name, "%05" PRIu32 "-%.100s-%" PRId64 "-%05" PRIu32 ".parquet",
                    group, writer->config.name_prefix, writer->config.epoch, number);
-    return cv_data_location(&writer->locations, cv_buf_text(&path), name, &lane->arena);
+    return cv_data_location(&writer->settings.locations, cv_buf_text(&path), name, &lane->arena);
 }
 
 static enum cv_code open_file(struct cv_data_writer *writer, struct cv_lane *lane, uint32_t group,
@@ -69,7 +69,7 @@ static enum cv_code open_file(struct cv_data_writer *writer, struct cv_lane *lan
         return code;
     }
     CV_TRY(cv_parquet_writer_open(cv_unsynced_output(output), writer->schema, &lane->options,
-                                  &writer->metrics, &partition->parquet, err),
+                                  &writer->settings.metrics, &partition->parquet, err),
            err, "%.1024s", location);
     partition->location = location;
     partition->opened = atomic_fetch_add(&writer->next_opened, 1);
@@ -142,6 +142,22 @@ static bool must_wait(struct cv_data_writer *writer, const struct cv_partition *
                                                              atomic_load(&writer->open_max));
 }
 
+/* A file ends at the target, unless next to nothing is still to come. */
+static bool is_full(struct cv_data_writer *writer, const struct cv_partition *partition)
+{
+    int64_t length = cv_parquet_writer_length(partition->parquet);
+    int64_t left;
+
+    if (length < writer->target_bytes)
+        return false;
+    if (!writer->config.expected_rows)
+        return true;
+    left = writer->config.expected_rows - atomic_load(&writer->rows_written);
+    return left < 0 ||
+           (double)left * (double)length / (double)cv_parquet_writer_rows(partition->parquet) >
+               (double)writer->target_bytes / 20;
+}
+
 enum cv_code cv_lane_append(struct cv_data_writer *writer, struct cv_lane *lane,
                             const struct cv_batch *batch, const struct cv_group_rows *rows,
                             struct cv_route *route, struct cv_error *err)
@@ -158,11 +174,12 @@ enum cv_code cv_lane_append(struct cv_data_writer *writer, struct cv_lane *lane,
         }
         if (!partition->parquet)
             CV_DO(open_file(writer, lane, rows->group, partition, err));
-        step.count = CV_MIN(step.count, CV_DATA_STEP_ROWS);
+        step.count = CV_MIN(step.count, writer->step_rows);
         CV_TRY(cv_parquet_writer_append(partition->parquet, batch, &step, err), err, "%.1024s",
                partition->location);
         account(lane, partition);
-        if (cv_parquet_writer_length(partition->parquet) >= writer->target_bytes)
+        (void)atomic_fetch_add(&writer->rows_written, (int_fast64_t)step.count);
+        if (is_full(writer, partition))
             CV_DO(cv_lane_close(writer, lane, partition, err));
         rest.rows.index = rest.rows.index ? rest.rows.index + step.count : NULL;
         rest.rows.start += step.count;

@@ -28,40 +28,6 @@ void cv_data_workspace_free(struct cv_data_workspace *workspace)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static enum cv_code read_parquet_options(const struct cv_data_writer *writer,
-                                         struct cv_parquet_options *ret_options,
-                                         struct cv_error *err)
-{
-    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
-    const struct cv_data_writer_config *config = &writer->config;
-    const char *format =
-        cv_properties_get_or(&config->metadata->properties, "write.format.default", "parquet");
-
-    if (!cv_text_equal_nocase(format, "parquet"))
-        return cv_fail(err, CV_UNSUPPORTED,
-                       "the table's write.format.default is %s: only parquet is written", format);
-    cv_properties_copy(&properties, &config->metadata->properties);
-    if (config->codec_override)
-        cv_properties_set(&properties, "write.parquet.compression-codec", config->codec_override);
-    if (config->level_override)
-        cv_properties_set(&properties, "write.parquet.compression-level", config->level_override);
-    CV_DO(cv_parquet_options_read(&properties, ret_options, err));
-    ret_options->delta = config->delta;
-    return CV_OK;
-}
-
-static enum cv_code read_metrics(struct cv_data_writer *writer, struct cv_error *err)
-{
-    const struct cv_sort_order *order = cv_table_metadata_sort_order(writer->config.metadata);
-    size_t count = order ? order->field_count : 0;
-    int32_t *ids = cv_arena_array(&writer->arena, int32_t, count);
-
-    for (size_t i = 0; i < count; i++)
-        ids[i] = order->fields[i].source_id;
-    return cv_metrics_config_read(writer->schema, &writer->config.metadata->properties, ids, count,
-                                  &writer->arena, &writer->metrics, err);
-}
-
 /* Half of the descriptors are left to the rest of the process, three quarters of the budget to
  * rows. */
 static size_t open_files_max(size_t memory_bytes)
@@ -84,31 +50,32 @@ static const char *spill_folder(const struct cv_data_writer_config *config)
     return folder && *folder ? folder : "/tmp";
 }
 
-static enum cv_code open_lanes(struct cv_data_writer *writer, struct cv_error *err)
+static void open_lanes(struct cv_data_writer *writer)
 {
     struct cv_data_workspace *workspace = writer->config.workspace;
-    struct cv_parquet_options options;
+    struct cv_parquet_options options = writer->settings.parquet;
 
-    CV_DO(read_parquet_options(writer, &options, err));
+    options.delta = writer->config.delta;
     if (!workspace)
         workspace = writer->own_workspace = cv_data_workspace_new();
     for (size_t i = 0; i < CV_DATA_LANES; i++) {
         writer->lanes[i].options = options;
         writer->lanes[i].options.workspace = workspace->lanes[i];
     }
-    return CV_OK;
 }
 
 static enum cv_code read_target(struct cv_data_writer *writer, struct cv_error *err)
 {
     writer->target_bytes = 536870912;
-    if (writer->config.target_file_bytes > 0) {
+    if (writer->config.target_file_bytes > 0)
         writer->target_bytes = writer->config.target_file_bytes;
-        return CV_OK;
-    }
-    return cv_properties_get_i64(&writer->config.metadata->properties,
-                                 "write.target-file-size-bytes", 1, INT64_MAX,
-                                 &writer->target_bytes, err);
+    else
+        CV_DO(cv_properties_get_i64(&writer->config.metadata->properties,
+                                    "write.target-file-size-bytes", 1, INT64_MAX,
+                                    &writer->target_bytes, err));
+    writer->step_rows = (size_t)CV_MIN(writer->target_bytes / 4096, CV_DATA_STEP_ROWS);
+    writer->step_rows = CV_MAX(writer->step_rows, 256);
+    return CV_OK;
 }
 
 static struct cv_data_writer *writer_new(const struct cv_data_writer_config *config)
@@ -118,7 +85,7 @@ static struct cv_data_writer *writer_new(const struct cv_data_writer_config *con
     writer->config = *config;
     writer->config.memory_bytes = CV_MAX(config->memory_bytes, CV_DATA_MEMORY_BYTES_MIN);
     writer->schema = cv_table_metadata_schema(config->metadata);
-    writer->spec = cv_table_metadata_spec(config->metadata);
+    writer->spec = config->spec ? config->spec : cv_table_metadata_spec(config->metadata);
     (void)pthread_mutex_init(&writer->route_lock, NULL);
     (void)pthread_mutex_init(&writer->relief_lock, NULL);
     for (size_t i = 0; i < CV_DATA_LANES; i++)
@@ -136,9 +103,9 @@ enum cv_code cv_data_writer_open(const struct cv_data_writer_config *config,
     CV_CLEANUP(cv_data_writer_abortp) struct cv_data_writer *writer = writer_new(config);
 
     CV_DO(read_target(writer, err));
-    CV_DO(cv_data_locations_read(config->metadata, &writer->arena, &writer->locations, err));
-    CV_DO(read_metrics(writer, err));
-    CV_DO(open_lanes(writer, err));
+    CV_DO(cv_data_settings_read(config->metadata, config->codec_override, config->level_override,
+                                &writer->arena, &writer->settings, err));
+    open_lanes(writer);
     if (writer->spec->field_count) {
         CV_TRY(cv_partitioner_new(writer->spec, writer->schema, &writer->partitioner, err), err,
                "partition spec %d", writer->spec->spec_id);

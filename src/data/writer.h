@@ -28,7 +28,12 @@ struct cv_data_writer_config {
                                 <counter>-<prefix>-<epoch>-<counter>.parquet */
     int64_t epoch;
     bool fanout;
-    int64_t target_file_bytes;   /* 0 = write.target-file-size-bytes */
+    const struct cv_partition_spec *spec; /* of the files; NULL = the table's default one */
+    int32_t sort_order_id;                /* by which the caller appends; 0 = not sorted */
+    int64_t target_file_bytes;            /* 0 = write.target-file-size-bytes */
+    /* How many rows will come, all into one partition (0 = unknown): a rest that would be less than
+     * a twentieth of the target stays in the last file. */
+    int64_t expected_rows;
     size_t memory_bytes;         /* budget for open row groups, buffers and sorting */
     const char *spill_directory; /* NULL = the system's folder for temporary files */
     const char *codec_override;  /* sink option compression-codec; NULL = table */

@@ -7,7 +7,7 @@
 #ifndef CALVE_DATA_WRITER_INT_H
 #define CALVE_DATA_WRITER_INT_H
 
-#include "data/location.h"
+#include "data/settings.h"
 #include "data/spill.h"
 #include "data/writer.h"
 
@@ -18,7 +18,7 @@
 #define CV_DATA_FILE_BYTES       65536 /* write buffer of an open file, not known to its writer */
 #define CV_DATA_MEMORY_BYTES_MIN ((size_t)4 << 20) /* a smaller budget is taken as this one */
 #define CV_DATA_GROUP_BYTES_MIN  1048576 /* an open row group below this is not closed early */
-#define CV_DATA_STEP_ROWS        16384   /* after so many rows the target size is looked at */
+#define CV_DATA_STEP_ROWS        16384   /* most rows of one step; fewer for small files */
 
 struct cv_data_workspace {
     struct cv_parquet_workspace *lanes[CV_DATA_LANES];
@@ -78,9 +78,9 @@ struct cv_data_writer {
     const struct cv_schema *schema;
     const struct cv_partition_spec *spec;
     struct cv_arena arena; /* locations, metrics modes, types */
-    struct cv_data_locations locations;
-    struct cv_metrics_config metrics;
+    struct cv_data_settings settings;
     int64_t target_bytes;
+    size_t step_rows;                   /* after so many rows the target is looked at */
     struct cv_partitioner *partitioner; /* NULL when unpartitioned */
     const struct cv_type *partition_types;
     pthread_mutex_t route_lock; /* of the partitioner and the free routes */
@@ -95,6 +95,7 @@ struct cv_data_writer {
     atomic_size_t open_count;
     atomic_uint_fast64_t next_opened;
     atomic_size_t next_lane;
+    atomic_int_fast64_t rows_written;
     atomic_int_fast64_t files_opened;
     atomic_int_fast64_t groups_closed_early;
     atomic_int_fast64_t files_closed_early;
