@@ -82,6 +82,10 @@ enum cv_code cv_partition_types(const struct cv_partition_spec *spec,
  * unpartitioned. */
 void cv_partition_path(const struct cv_partition_spec *spec, const struct cv_type *types,
                        const struct cv_value *tuple, struct cv_buf *out);
+/* Bytes that are equal for equal partitions only, appended to `out`: spec id and values. A key for
+ * maps within the process, never stored. */
+void cv_partition_key(int32_t spec_id, const struct cv_value *tuple, size_t count,
+                      struct cv_buf *out);
 
 /* JSON: the array of fields (manifests, v1 mirror) and the object {spec-id, fields}. The reader
  * takes both. Missing field ids are given from 1000 on in order. */

@@ -232,3 +232,20 @@ void cv_partition_path(const struct cv_partition_spec *spec, const struct cv_typ
         cv_form_url_encode((struct cv_str){(const char *)text.data, text.length}, out);
     }
 }
+
+void cv_partition_key(int32_t spec_id, const struct cv_value *tuple, size_t count,
+                      struct cv_buf *out)
+{
+    cv_buf_append(out, &spec_id, sizeof spec_id);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = out->length;
+        uint32_t length = UINT32_MAX; /* null */
+
+        cv_buf_append(out, &length, sizeof length);
+        if (tuple[i].is_null)
+            continue;
+        cv_value_write_binary(&tuple[i], out);
+        length = (uint32_t)(out->length - at - sizeof length);
+        memcpy(out->data + at, &length, sizeof length);
+    }
+}
