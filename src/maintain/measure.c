@@ -166,8 +166,7 @@ static int64_t files_for(int64_t bytes, int64_t target)
 static void count_manifests(struct cv_table *table, const struct cv_manifest_file *rows,
                             size_t count, struct cv_table_measures *measures)
 {
-    int64_t target =
-        property(table->metadata, MANIFEST_BYTES_PROPERTY, MANIFEST_BYTES_DEFAULT);
+    int64_t target = property(table->metadata, MANIFEST_BYTES_PROPERTY, MANIFEST_BYTES_DEFAULT);
     int64_t files[2] = {0, 0};
     int64_t bytes[2] = {0, 0};
 

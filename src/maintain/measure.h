@@ -12,11 +12,11 @@ struct cv_table_measures {
     int64_t position_delete_files, equality_delete_files, deletion_vectors;
     int64_t delete_bytes;
     int64_t partitions;
-    /* Of closed partitions: files that would not be there had each partition been written into files
-     * of the target size at once: files - ceil(bytes / target). */
+    /* Of closed partitions: files that would not be there had each partition been written into
+     * files of the target size at once: files - ceil(bytes / target). */
     int64_t avoidable_files;
-    int64_t possible_files;       /* files that would be left of all: data_files - avoidable_files */
-    int64_t mergeable_files;      /* avoidable ones that a rewrite of small files takes away */
+    int64_t possible_files;  /* files that would be left of all: data_files - avoidable_files */
+    int64_t mergeable_files; /* avoidable ones that a rewrite of small files takes away */
     int64_t open_partition_files; /* in partitions that are still written */
     int64_t open_partitions;
     int64_t largest_partition_files;

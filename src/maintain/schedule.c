@@ -16,7 +16,8 @@
 
 static const struct cv_option options[] = {
     {"close-after", CV_OPTION_DURATION, OPTION(close_after_us), "10 minutes", NULL,
-     "A partition of days or hours is left alone while the stream wrote to it within this time, and "
+     "A partition of days or hours is left alone while the stream wrote to it within this time, "
+     "and "
      "within two triggers.",
      0, 0, 0},
     {"memory", CV_OPTION_BYTES, OPTION(memory_bytes), "128 MiB", NULL,
@@ -35,8 +36,8 @@ struct entry_options {
 
 static const struct cv_option entry_options[] = {
     {"every", CV_OPTION_DURATION, offsetof(struct entry_options, every_us), NULL, NULL,
-     "Interval; alone it may stand in place of the map (expire-snapshots: 1h).",
-     CV_US_PER_SECOND, 0, 0},
+     "Interval; alone it may stand in place of the map (expire-snapshots: 1h).", CV_US_PER_SECOND,
+     0, 0},
     {"when", CV_OPTION_TEXT, offsetof(struct entry_options, when), NULL, NULL,
      "A number of the table and a limit (avoidable-files > 20), looked at once a minute or every "
      "interval: avoidable-files, avoidable-manifests, data-files, delete-files, "
@@ -45,14 +46,15 @@ static const struct cv_option entry_options[] = {
 };
 
 const struct cv_option_table cv_schedule_entry_option_table = {
-    SECTION ".<procedure>", "each procedure by its name, with its arguments beside",
-    entry_options, CV_ARRAY_LENGTH(entry_options)};
+    SECTION ".<procedure>", "each procedure by its name, with its arguments beside", entry_options,
+    CV_ARRAY_LENGTH(entry_options)};
 
 static enum cv_code fail_when(const char *text, struct cv_error *err)
 {
     (void)cv_fail(err, CV_CONFIG, "when: \"%.100s\" is no comparison", text);
-    cv_hint(err, "write a number of the table, < or >, and a limit: avoidable-files > 20; numbers "
-                 "are %s",
+    cv_hint(err,
+            "write a number of the table, < or >, and a limit: avoidable-files > 20; numbers "
+            "are %s",
             cv_table_measure_names());
     return CV_CONFIG;
 }

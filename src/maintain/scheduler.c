@@ -142,13 +142,11 @@ static void take_turn(struct cv_scheduler *scheduler, size_t index)
     cv_maintain_result_init(&result);
     code = run_entry(scheduler, entry, &result, &ran, &err);
     event.took_us = cv_monotonic_us() - event.took_us;
-    turn->retry_us = code == CV_OK       ? 0
+    turn->retry_us = code == CV_OK         ? 0
                      : turn->retry_us == 0 ? RETRY_US
                                            : CV_MIN(2 * turn->retry_us, RETRY_US_MAX);
     turn->next_us = cv_monotonic_us();
-    turn->next_us += turn->retry_us    ? turn->retry_us
-                     : entry->every_us ? entry->every_us
-                                       : LOOK_US;
+    turn->next_us += turn->retry_us ? turn->retry_us : entry->every_us ? entry->every_us : LOOK_US;
     if (code != CV_OK) {
         close_table(scheduler); /* whatever was wrong with the connection is so no more */
         event.error = &err;
