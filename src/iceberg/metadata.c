@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The model of a table's metadata: lifetime, cheap copies, look-up, and the changes of a commit. */
+#include "iceberg/metadata_change.h"
 #include "iceberg/metadata_int.h"
 
 #include <assert.h>
@@ -152,6 +153,26 @@ enum cv_code cv_table_metadata_put_snapshot(struct cv_table_metadata *metadata,
     return CV_OK;
 }
 
+void cv_table_metadata_keep_snapshots(struct cv_table_metadata *metadata, const bool *kept)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < metadata->snapshot_count; i++) {
+        if (kept[i])
+            metadata->snapshots[count++] = metadata->snapshots[i];
+        else
+            cv_snapshot_unref_block(&metadata->snapshots[i]);
+    }
+    metadata->snapshot_count = 0;
+    if (metadata->snapshot_slots)
+        memset(metadata->snapshot_slots, 0,
+               metadata->snapshot_slot_count * sizeof *metadata->snapshot_slots);
+    for (; metadata->snapshot_count < count; metadata->snapshot_count++)
+        metadata
+            ->snapshot_slots[slot_of(metadata, metadata->snapshots[metadata->snapshot_count].id)] =
+            (uint32_t)metadata->snapshot_count + 1;
+}
+
 void cv_table_metadata_put_ref(struct cv_table_metadata *metadata,
                                const struct cv_snapshot_ref *ref)
 {
@@ -244,19 +265,11 @@ const struct cv_snapshot *cv_table_metadata_head(const struct cv_table_metadata 
 }
 
 static enum cv_code check_new(const struct cv_table_metadata *metadata,
-                              const struct cv_snapshot *snapshot, const char *branch,
-                              struct cv_error *err)
+                              const struct cv_snapshot *snapshot, struct cv_error *err)
 {
-    const struct cv_snapshot_ref *ref = cv_table_metadata_ref(metadata, branch);
-
     if (snapshot->id <= 0 || cv_table_metadata_snapshot(metadata, snapshot->id))
         return cv_fail(err, CV_EXISTS, "snapshot id %lld is taken or not positive",
                        (long long)snapshot->id);
-    if (ref && ref->is_tag) {
-        (void)cv_fail(err, CV_CONFIG, "%s is a tag", branch);
-        cv_hint(err, "name a branch: a tag stays at its snapshot");
-        return CV_CONFIG;
-    }
     if (metadata->format_version > 1 && snapshot->sequence_number <= metadata->last_sequence_number)
         return cv_fail(err, CV_CONFLICT,
                        "snapshot %lld has sequence number %lld, the table is at %lld",
@@ -281,15 +294,15 @@ static void move_branch(struct cv_table_metadata *metadata, const char *branch,
     cv_table_metadata_put_snapshot_log(metadata, head->timestamp_ms, head->id);
 }
 
-enum cv_code cv_table_metadata_add_snapshot(struct cv_table_metadata *metadata,
-                                            const struct cv_snapshot *snapshot, const char *branch,
-                                            struct cv_error *err)
+enum cv_code cv_table_metadata_stage_snapshot(struct cv_table_metadata *metadata,
+                                              const struct cv_snapshot *snapshot,
+                                              struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf json = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
     struct cv_snapshot added = *snapshot;
     size_t log_count = metadata->snapshot_log_count;
 
-    CV_DO(check_new(metadata, snapshot, branch, err));
+    CV_DO(check_new(metadata, snapshot, err));
     added.timestamp_ms = CV_MAX(added.timestamp_ms, metadata->last_updated_ms);
     if (log_count)
         added.timestamp_ms =
@@ -302,7 +315,22 @@ enum cv_code cv_table_metadata_add_snapshot(struct cv_table_metadata *metadata,
     CV_DO(cv_table_metadata_put_snapshot(metadata, &added, err));
     metadata->last_sequence_number = added.sequence_number;
     metadata->last_updated_ms = added.timestamp_ms;
-    move_branch(metadata, branch, &added);
+    return CV_OK;
+}
+
+enum cv_code cv_table_metadata_add_snapshot(struct cv_table_metadata *metadata,
+                                            const struct cv_snapshot *snapshot, const char *branch,
+                                            struct cv_error *err)
+{
+    const struct cv_snapshot_ref *ref = cv_table_metadata_ref(metadata, branch);
+
+    if (ref && ref->is_tag) {
+        (void)cv_fail(err, CV_CONFIG, "%s is a tag", branch);
+        cv_hint(err, "name a branch: a tag stays at its snapshot");
+        return CV_CONFIG;
+    }
+    CV_DO(cv_table_metadata_stage_snapshot(metadata, snapshot, err));
+    move_branch(metadata, branch, &metadata->snapshots[metadata->snapshot_count - 1]);
     return CV_OK;
 }
 

@@ -138,12 +138,17 @@ const struct cv_snapshot *cv_table_metadata_head(const struct cv_table_metadata 
                                                  const char *branch);
 
 /* Walks a branch's history from its head towards its root. It ends where snapshots were expired; a
- * ring of parents ends too. */
+ * ring of parents ends too. With `over_gaps` it goes on where expiry left an older ancestor: a gap
+ * may hide changes, so that only look-ups of stream positions go over one. */
 struct cv_history {
     const struct cv_table_metadata *metadata;
     const struct cv_snapshot *next;
     size_t left;
+    bool over_gaps;
 };
+/* The table property that names the next ancestor which is left, by the id of the snapshot whose
+ * parent was expired. */
+#define CV_ANCESTOR_PROPERTY "calve.ancestor."
 struct cv_history cv_history_of(const struct cv_table_metadata *metadata, const char *branch);
 /* NULL at the end. */
 const struct cv_snapshot *cv_history_next(struct cv_history *history);

@@ -24,10 +24,11 @@ enum cv_code cv_table_metadata_stage_snapshot(struct cv_table_metadata *metadata
 enum cv_code cv_table_metadata_remove_snapshots(struct cv_table_metadata *metadata,
                                                 const int64_t *ids, size_t count,
                                                 struct cv_error *err);
-/* Drops schemas that no snapshot and specs that no live manifest uses (`used_specs`, ids); the
- * current ones stay. */
-void cv_table_metadata_remove_unused(struct cv_table_metadata *metadata, const int32_t *used_specs,
-                                     size_t used_spec_count);
+/* Drops schemas that no snapshot and specs that no manifest of one uses (`used_specs`, ids); the
+ * current ones stay. *ret_removed: there were some. */
+enum cv_code cv_table_metadata_remove_unused(struct cv_table_metadata *metadata,
+                                             const int32_t *used_specs, size_t used_spec_count,
+                                             bool *ret_removed, struct cv_error *err);
 
 /* A statistics file of a snapshot (statistics, partition-statistics). */
 struct cv_statistics_file {
@@ -40,15 +41,18 @@ enum cv_code cv_table_metadata_statistics(const struct cv_table_metadata *metada
                                           struct cv_statistics_file **ret_files, size_t *ret_count,
                                           struct cv_error *err);
 
-/* Which snapshots and refs expiry takes (spark.md §5, spec: Snapshot Retention Policy), as Java's
- * RemoveSnapshots decides. Negative numbers are unset: the table's history.expire.* stand. */
+/* Which snapshots and refs expiry takes (spec: Snapshot Retention Policy), as Java's
+ * RemoveSnapshots decides: refs older than their own limit go, main never; of each branch stay the
+ * newest ones while there are too few or they are young; of what no ref reaches stays what is
+ * young. A branch's own limits stand before those given here, and these before the table's
+ * history.expire.*; negative numbers are not given. Naming snapshots does not spare the others. */
 struct cv_expire_rules {
     int64_t now_ms;
     int64_t older_than_ms;
     int64_t retain_last;
     const int64_t *snapshot_ids;
     size_t snapshot_id_count;
-    const int64_t *keep_ids; /* besides: newest carriers of stream positions */
+    const int64_t *keep_ids; /* stay whatever the rules say: newest carriers of stream positions */
     size_t keep_id_count;
 };
 struct cv_expire_plan {
@@ -57,6 +61,7 @@ struct cv_expire_plan {
     const char **refs;
     size_t ref_count;
 };
+/* CV_USAGE: a named snapshot has a ref that stays, or retain_last is 0. Unknown ids are ignored. */
 enum cv_code cv_expire_plan(const struct cv_table_metadata *metadata,
                             const struct cv_expire_rules *rules, struct cv_arena *arena,
                             struct cv_expire_plan *ret_plan, struct cv_error *err);

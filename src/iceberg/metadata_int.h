@@ -32,6 +32,8 @@ struct cv_table_definitions *cv_table_definitions_new(void);
 enum cv_code cv_table_metadata_put_snapshot(struct cv_table_metadata *metadata,
                                             const struct cv_snapshot *snapshot,
                                             struct cv_error *err);
+/* Takes out the snapshots whose flag, by index, is not set. */
+void cv_table_metadata_keep_snapshots(struct cv_table_metadata *metadata, const bool *kept);
 /* Appends or replaces; the name is copied. */
 void cv_table_metadata_put_ref(struct cv_table_metadata *metadata,
                                const struct cv_snapshot_ref *ref);

@@ -3,6 +3,7 @@
  * Snapshots (spec: Snapshots): JSON, and the one block that holds a snapshot's texts. */
 #include "iceberg/metadata_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The block: header, summary items, manifest paths, then all texts. */
@@ -230,7 +231,20 @@ void cv_snapshot_write_json(const struct cv_snapshot *snapshot, int format_versi
 struct cv_history cv_history_of(const struct cv_table_metadata *metadata, const char *branch)
 {
     return (struct cv_history){metadata, cv_table_metadata_head(metadata, branch),
-                               metadata->snapshot_count};
+                               metadata->snapshot_count, false};
+}
+
+static const struct cv_snapshot *ancestor_over_gap(const struct cv_table_metadata *metadata,
+                                                   const struct cv_snapshot *snapshot)
+{
+    char key[sizeof CV_ANCESTOR_PROPERTY + 20];
+    const char *text;
+    int64_t id;
+
+    (void)snprintf(key, sizeof key, CV_ANCESTOR_PROPERTY "%lld", (long long)snapshot->id);
+    text = cv_properties_get(&metadata->properties, key);
+    return text && cv_parse_i64(cv_str_from(text), &id) ? cv_table_metadata_snapshot(metadata, id)
+                                                        : NULL;
 }
 
 const struct cv_snapshot *cv_history_next(struct cv_history *history)
@@ -243,5 +257,7 @@ const struct cv_snapshot *cv_history_next(struct cv_history *history)
     history->next = snapshot->parent_id < 0
                         ? NULL
                         : cv_table_metadata_snapshot(history->metadata, snapshot->parent_id);
+    if (!history->next && snapshot->parent_id >= 0 && history->over_gaps)
+        history->next = ancestor_over_gap(history->metadata, snapshot);
     return snapshot;
 }

@@ -9,7 +9,7 @@
 #include "table/table.h"
 
 struct cv_expire {
-    struct cv_expire_rules rules; /* keep_ids are found here: see cv_table_position_carriers() */
+    struct cv_expire_rules rules; /* keep_ids come on top of the carriers, which are found here */
     bool clean_expired_metadata;
     bool dry_run;
 };
@@ -18,6 +18,7 @@ struct cv_expire_result {
     /* As the table was before: what the files are compared by. Freed by the caller. */
     struct cv_table_metadata *before;
     struct cv_expire_plan plan; /* of the attempt that landed; in the arena */
+    bool definitions_removed;   /* schemas or specs without a user (clean_expired_metadata) */
 };
 
 /* The plan is made anew in every attempt. Nothing to do: an empty plan and no commit. gc.enabled =
@@ -26,10 +27,8 @@ enum cv_code cv_table_expire(struct cv_table *table, const struct cv_expire *exp
                              struct cv_arena *arena, struct cv_expire_result *ret_result,
                              struct cv_error *err);
 
-/* Per branch: the newest snapshot that carries a position of each job or query:
- * calve.position.<job>, Spark's queryId and epochId, Flink's flink.job-id, flink.operator-id and
- * flink.max-committed-checkpoint-id, Kafka Connect's kafka.connect.offsets.<topic>.<group>… and
- * kafka.connect.commit-id. In the arena. */
+/* Of each branch the newest snapshot that carries a position of each job or query: the keys of
+ * calve's and of Spark's streams, of Flink's sinks and of Kafka Connect's. In the arena. */
 void cv_table_position_carriers(const struct cv_table_metadata *metadata, struct cv_arena *arena,
                                 int64_t **ret_ids, size_t *ret_count);
 

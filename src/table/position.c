@@ -133,11 +133,19 @@ enum cv_code cv_position_epoch(const struct cv_snapshot *snapshot, const char *q
     return CV_OK;
 }
 
+struct cv_history cv_position_history(const struct cv_table_metadata *metadata, const char *branch)
+{
+    struct cv_history history = cv_history_of(metadata, branch);
+
+    history.over_gaps = true;
+    return history;
+}
+
 enum cv_code cv_position_newest(const struct cv_table_metadata *metadata, const char *branch,
                                 const char *query_id, const struct cv_snapshot **ret_snapshot,
                                 int64_t *ret_epoch, struct cv_error *err)
 {
-    struct cv_history history = cv_history_of(metadata, branch);
+    struct cv_history history = cv_position_history(metadata, branch);
     const struct cv_snapshot *snapshot;
 
     *ret_snapshot = NULL;
@@ -155,10 +163,9 @@ enum cv_code cv_position_newest(const struct cv_table_metadata *metadata, const 
     return CV_OK;
 }
 
-/* The long form of a position, from the list that the snapshot wrote. */
-static enum cv_code read_long(struct cv_table *table, const struct cv_snapshot *snapshot,
-                              const char *key, struct cv_arena *arena, struct cv_str *ret_text,
-                              struct cv_error *err)
+enum cv_code cv_position_read_long(struct cv_table *table, const struct cv_snapshot *snapshot,
+                                   const char *key, struct cv_arena *arena, struct cv_str *ret_text,
+                                   struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_MANIFEST_BYTES_MAX);
     CV_CLEANUP(cv_avro_file_reader_release) struct cv_avro_file_reader reader = {0};
@@ -207,7 +214,7 @@ static enum cv_code read_position(struct cv_table *table, const struct cv_snapsh
         CV_CLEANUP(cv_json_freep) struct cv_json *whole = NULL;
         int64_t epoch;
 
-        CV_DO(read_long(table, snapshot, item->key, arena, &text, err));
+        CV_DO(cv_position_read_long(table, snapshot, item->key, arena, &text, err));
         CV_DO(parse_position(text, &whole, &query_id, &epoch, err));
         ret_position->offsets_json = offsets_of(whole, arena);
         hash_text(ret_position->offsets_json ? ret_position->offsets_json : "", hash);
@@ -275,7 +282,7 @@ static const struct cv_property *find_item(const struct cv_properties *summary, 
 enum cv_code cv_position_find_job(struct cv_table *table, const char *job, struct cv_arena *arena,
                                   struct cv_position *ret_position, struct cv_error *err)
 {
-    struct cv_history history = cv_history_of(table->metadata, cv_table_branch(table));
+    struct cv_history history = cv_position_history(table->metadata, cv_table_branch(table));
     const struct cv_snapshot *snapshot;
 
     while ((snapshot = cv_history_next(&history))) {

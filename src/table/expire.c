@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Expiry of snapshots and refs, the metadata side: one commit without a snapshot. */
+#include "table/expire.h"
+
+#include "iceberg/snapshot_files.h"
+#include "table/commit.h"
+
+#include <stdio.h>
+
+struct expiring {
+    const struct cv_expire *expire;
+    struct cv_arena *arena;
+    struct cv_expire_result *result;
+    bool has_carriers;
+};
+
+static enum cv_code check_gc(const struct cv_table_metadata *metadata, struct cv_error *err)
+{
+    bool enabled = true;
+
+    CV_DO(cv_properties_get_bool(&metadata->properties, "gc.enabled", &enabled, err));
+    if (enabled)
+        return CV_OK;
+    (void)cv_fail(err, CV_CONFIG,
+                  "Cannot expire snapshots: GC is disabled (deleting files may corrupt other "
+                  "tables)");
+    cv_hint(err, "the table's property gc.enabled is false; set it to true where no other table "
+                 "shares its files");
+    return CV_CONFIG;
+}
+
+static enum cv_code plan(struct expiring *e, const struct cv_table_metadata *metadata,
+                         struct cv_error *err)
+{
+    struct cv_expire_rules rules = e->expire->rules;
+    int64_t *carriers;
+    int64_t *ids;
+    size_t count;
+
+    CV_DO(check_gc(metadata, err));
+    cv_table_position_carriers(metadata, e->arena, &carriers, &count);
+    e->has_carriers = count > 0;
+    ids = cv_arena_array(e->arena, int64_t, count + rules.keep_id_count);
+    if (count)
+        memcpy(ids, carriers, count * sizeof *ids);
+    if (rules.keep_id_count)
+        memcpy(ids + count, rules.keep_ids, rules.keep_id_count * sizeof *ids);
+    rules.keep_ids = ids;
+    rules.keep_id_count += count;
+    return cv_expire_plan(metadata, &rules, e->arena, &e->result->plan, err);
+}
+
+/* A snapshot whose parents go, while an older ancestor stays, gets a property that names it: stream
+ * positions are found by walking back. */
+static void link_over_gaps(const struct cv_table_metadata *before, struct cv_table_metadata *next)
+{
+    for (size_t i = 0; i < next->snapshot_count; i++) {
+        struct cv_history history = {before,
+                                     cv_table_metadata_snapshot(before, next->snapshots[i].id),
+                                     before->snapshot_count, true};
+        const struct cv_snapshot *ancestor;
+        char key[sizeof CV_ANCESTOR_PROPERTY + 20];
+        char id[24];
+
+        (void)cv_history_next(&history);
+        if (next->snapshots[i].parent_id < 0 ||
+            cv_table_metadata_snapshot(next, next->snapshots[i].parent_id))
+            continue;
+        while ((ancestor = cv_history_next(&history)) &&
+               !cv_table_metadata_snapshot(next, ancestor->id))
+            continue;
+        (void)snprintf(key, sizeof key, CV_ANCESTOR_PROPERTY "%lld",
+                       (long long)next->snapshots[i].id);
+        (void)cv_properties_remove(&next->properties, key);
+        if (!ancestor)
+            continue;
+        (void)snprintf(id, sizeof id, "%lld", (long long)ancestor->id);
+        cv_properties_set(&next->properties, key, id);
+    }
+}
+
+static void remove_links_of(const struct cv_expire_plan *plan, struct cv_table_metadata *next)
+{
+    for (size_t i = 0; i < plan->snapshot_count; i++) {
+        char key[sizeof CV_ANCESTOR_PROPERTY + 20];
+
+        (void)snprintf(key, sizeof key, CV_ANCESTOR_PROPERTY "%lld",
+                       (long long)plan->snapshot_ids[i]);
+        (void)cv_properties_remove(&next->properties, key);
+    }
+}
+
+static enum cv_code remove_definitions(struct expiring *e, struct cv_store *store,
+                                       struct cv_table_metadata *next, struct cv_error *err)
+{
+    CV_CLEANUP(cv_freep) int32_t *specs = NULL;
+    size_t capacity = 0;
+    size_t count = 0;
+
+    if (!e->expire->clean_expired_metadata)
+        return CV_OK;
+    for (size_t i = 0; i < next->snapshot_count && next->spec_count > 1; i++) {
+        CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+        struct cv_manifest_file *rows;
+        size_t row_count;
+
+        CV_DO(cv_snapshot_manifests(store, &next->snapshots[i], &arena, &rows, &row_count, err));
+        for (size_t k = 0; k < row_count; k++) {
+            if (count && specs[count - 1] == rows[k].spec_id)
+                continue;
+            cv_array_reserve(&specs, &capacity, count + 1);
+            specs[count++] = rows[k].spec_id;
+        }
+    }
+    return cv_table_metadata_remove_unused(next, specs, count, &e->result->definitions_removed,
+                                           err);
+}
+
+static enum cv_code apply(struct expiring *e, const struct cv_table_metadata *before,
+                          struct cv_store *store, struct cv_table_metadata *next,
+                          struct cv_error *err)
+{
+    struct cv_expire_plan *plan_made = &e->result->plan;
+
+    e->result->definitions_removed = false;
+    CV_DO(plan(e, before, err));
+    for (size_t i = 0; i < plan_made->ref_count; i++)
+        CV_DO(cv_table_metadata_remove_ref(next, plan_made->refs[i], err));
+    CV_DO(cv_table_metadata_remove_snapshots(next, plan_made->snapshot_ids,
+                                             plan_made->snapshot_count, err));
+    remove_links_of(plan_made, next);
+    if (e->has_carriers)
+        link_over_gaps(before, next);
+    CV_DO(remove_definitions(e, store, next, err));
+    cv_table_metadata_free(e->result->before);
+    e->result->before = cv_table_metadata_copy(before);
+    return CV_OK;
+}
+
+static enum cv_code build(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
+                          bool *ret_done, struct cv_error *err)
+{
+    struct expiring *e = context;
+
+    CV_DO(apply(e, commit->table->metadata, commit->table->store, next, err));
+    *ret_done = !e->result->plan.snapshot_count && !e->result->plan.ref_count &&
+                !e->result->definitions_removed;
+    return CV_OK;
+}
+
+static enum cv_code run(struct cv_table *table, struct expiring *e, struct cv_error *err)
+{
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
+    const struct cv_commit_operation operation = {.build = build, .context = e};
+    struct cv_commit_outcome outcome;
+
+    if (!e->expire->dry_run)
+        return cv_commit_run(table, &operation, &outcome, err);
+    CV_DO(cv_table_refresh(table, err));
+    next = cv_table_metadata_copy(table->metadata);
+    return apply(e, table->metadata, table->store, next, err);
+}
+
+enum cv_code cv_table_expire(struct cv_table *table, const struct cv_expire *expire,
+                             struct cv_arena *arena, struct cv_expire_result *ret_result,
+                             struct cv_error *err)
+{
+    struct cv_expire_result result = {0};
+    struct expiring e = {expire, arena, &result};
+    enum cv_code code = run(table, &e, err);
+
+    if (code != CV_OK)
+        cv_table_metadata_free(result.before);
+    CV_TRY(code, err, "table %s", cv_table_name_text(&table->name, arena));
+    *ret_result = result;
+    return CV_OK;
+}
