@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything that snapshots name: manifest lists, manifests, data and delete files, statistics,
- * metadata files. A set of locations in bounded memory: paths are kept as 128-bit hashes (a chance
- * of 10^-20 per billion files of keeping one too many; never of deleting one too many, since the
- * question is always "is it named by what stays"). */
+ * Everything that snapshots name: manifest lists, manifests, data and delete files. A set of
+ * locations in bounded memory: each is kept as a hash of 128 bits (a chance of 10^-20 per billion
+ * files of keeping one too many; never of deleting one too many, since the question is always "is
+ * it named by what stays"). */
 #ifndef CALVE_MAINTAIN_REACHABLE_H
 #define CALVE_MAINTAIN_REACHABLE_H
 
-#include "iceberg/snapshot_files.h"
+#include "iceberg/metadata.h"
+#include "maintain/procedure.h"
 
+/* One thread at a time. About 20 bytes per location. */
 struct cv_location_set;
 struct cv_location_set *cv_location_set_new(size_t memory_bytes);
 void cv_location_set_free(struct cv_location_set *set);
@@ -27,23 +29,39 @@ enum cv_reached_kind {
     CV_REACHED_MANIFEST_LIST,
     CV_REACHED_STATISTICS,
     CV_REACHED_METADATA,
+    CV_REACHED_KINDS,
 };
 
 struct cv_reached {
     enum cv_reached_kind kind;
-    const char *location;
-    int64_t size; /* -1 = not told */
+    struct cv_str location; /* only during the call */
+    int64_t size;           /* -1 = not told */
 };
 
-/* Calls `each` for every file that the snapshots name, any entry status, each manifest read once;
- * the order is data and delete files, manifests, manifest lists. `skip_manifests` (may be NULL) are
- * not opened nor told. */
-enum cv_code cv_reach_snapshots(struct cv_store *store, const struct cv_table_metadata *metadata,
+/* How to read: lists and manifests in parallel, each once, `each` under a lock. */
+struct cv_reach {
+    const struct cv_maintenance *maintenance; /* threads, stopping, progress */
+    struct cv_store *store;
+    const char *procedure;              /* for progress */
+    const struct cv_location_set *skip; /* manifests neither opened nor told; may be NULL */
+    enum cv_code (*each)(void *context, const struct cv_reached *reached, struct cv_error *err);
+    /* A list or manifest cannot be read: CV_OK goes on without it. NULL: that is a failure. */
+    enum cv_code (*unreadable)(void *context, const char *location, struct cv_error *err);
+    void *context;
+};
+
+/* The manifests of the snapshots, each once. Nothing is told. Locations live in the arena. */
+enum cv_code cv_reach_manifests(const struct cv_reach *reach,
                                 const struct cv_snapshot *const *snapshots, size_t count,
-                                const struct cv_location_set *skip_manifests, int threads,
-                                enum cv_code (*each)(void *context,
-                                                     const struct cv_reached *reached,
-                                                     struct cv_error *err),
-                                void *context, struct cv_error *err);
+                                struct cv_arena *arena, struct cv_reached **ret_manifests,
+                                size_t *ret_count, struct cv_error *err);
+/* Tells the data and delete files that manifests name, whatever the entry's status, as often as
+ * they are named. */
+enum cv_code cv_reach_files(const struct cv_reach *reach, const struct cv_reached *manifests,
+                            size_t count, struct cv_error *err);
+/* Both: data and delete files, manifests, manifest lists, in this order. */
+enum cv_code cv_reach_snapshots(const struct cv_reach *reach,
+                                const struct cv_snapshot *const *snapshots, size_t count,
+                                struct cv_error *err);
 
 #endif
