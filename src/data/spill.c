@@ -56,36 +56,68 @@ size_t cv_spill_memory(struct cv_spill *spill)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static enum cv_code fail_errno(const struct cv_spill *spill, const char *action,
-                               struct cv_error *err)
+static enum cv_code fail_errno(const char *folder, const char *action, struct cv_error *err)
 {
     int saved = errno;
 
-    (void)cv_fail(err, CV_IO, "cannot %s spilled rows in %s: %s", action, spill->folder,
-                  strerror(saved));
+    (void)cv_fail(err, CV_IO, "cannot %s spilled rows in %s: %s", action, folder, strerror(saved));
     if (saved == ENOSPC || saved == EDQUOT)
         cv_hint(err, "free space there, or name another folder with spill-directory");
     return CV_IO;
 }
 
-static enum cv_code open_file(struct cv_spill *spill, struct cv_error *err)
+const char *cv_spill_folder(const char *folder)
+{
+    if (!folder || !*folder)
+        folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+enum cv_code cv_spill_file_open(const char *folder, int *ret_descriptor, struct cv_error *err)
 {
     CV_CLEANUP(cv_freep) char *path = NULL;
+    int descriptor;
 
-    if (spill->descriptor >= 0)
-        return CV_OK;
-    CV_TRY(cv_directory_make(spill->folder, err), err, "spill-directory");
-    spill->descriptor = open(spill->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (spill->descriptor >= 0)
-        return CV_OK;
-    /* The file system knows no files without a name. */
-    if (asprintf(&path, "%s/calve-spill-XXXXXX", spill->folder) < 0)
-        return cv_fail(err, CV_INTERNAL, "cannot name a spill file");
-    spill->descriptor = mkostemp(path, O_CLOEXEC);
-    if (spill->descriptor < 0)
-        return fail_errno(spill, "create a file for", err);
-    (void)unlink(path);
+    CV_TRY(cv_directory_make(folder, err), err, "spill-directory");
+    descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor < 0) { /* the file system knows no files without a name */
+        if (asprintf(&path, "%s/calve-spill-XXXXXX", folder) < 0)
+            return cv_fail(err, CV_INTERNAL, "cannot name a spill file");
+        descriptor = mkostemp(path, O_CLOEXEC);
+        if (descriptor < 0)
+            return fail_errno(folder, "create a file for", err);
+        (void)unlink(path);
+    }
+    *ret_descriptor = descriptor;
     return CV_OK;
+}
+
+enum cv_code cv_spill_file_read(int descriptor, const char *folder, void *bytes, size_t length,
+                                int64_t offset, struct cv_error *err)
+{
+    uint8_t *at = bytes;
+
+    while (length) {
+        ssize_t got = pread(descriptor, at, length, offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(folder, "read", err);
+        if (got == 0)
+            return cv_fail(err, CV_IO, "spilled rows in %s are damaged", folder);
+        at += got;
+        offset += got;
+        length -= (size_t)got;
+    }
+    return CV_OK;
+}
+
+static enum cv_code open_file(struct cv_spill *spill, struct cv_error *err)
+{
+    if (spill->descriptor >= 0)
+        return CV_OK;
+    return cv_spill_file_open(spill->folder, &spill->descriptor, err);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -217,25 +249,6 @@ static void drain_release(struct drain *drain)
     cv_buf_release(&drain->payload);
 }
 
-static enum cv_code read_at(const struct cv_spill *spill, uint8_t *bytes, size_t length,
-                            int64_t offset, struct cv_error *err)
-{
-    while (length) {
-        ssize_t got = pread(spill->descriptor, bytes, length, offset);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail_errno(spill, "read", err);
-        if (got == 0)
-            return cv_fail(err, CV_IO, "spilled rows in %s are damaged", spill->folder);
-        bytes += got;
-        offset += got;
-        length -= (size_t)got;
-    }
-    return CV_OK;
-}
-
 static enum cv_code cursor_read(struct drain *drain, struct cursor *cursor, uint8_t *bytes,
                                 size_t length, struct cv_error *err)
 {
@@ -253,7 +266,8 @@ static enum cv_code cursor_read(struct drain *drain, struct cursor *cursor, uint
         cursor->used = 0;
         if (!cursor->filled)
             return cv_fail(err, CV_IO, "spilled rows in %s are damaged", drain->spill->folder);
-        CV_DO(read_at(drain->spill, cursor->buffer, cursor->filled, cursor->at, err));
+        CV_DO(cv_spill_file_read(drain->spill->descriptor, drain->spill->folder, cursor->buffer,
+                                 cursor->filled, cursor->at, err));
         cursor->at += (int64_t)cursor->filled;
     }
     return CV_OK;

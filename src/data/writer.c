@@ -41,15 +41,6 @@ static size_t open_files_max(size_t memory_bytes)
     return CV_MAX(most, 1);
 }
 
-static const char *spill_folder(const struct cv_data_writer_config *config)
-{
-    const char *folder = config->spill_directory;
-
-    if (!folder || !*folder)
-        folder = getenv("TMPDIR");
-    return folder && *folder ? folder : "/tmp";
-}
-
 static void open_lanes(struct cv_data_writer *writer)
 {
     struct cv_data_workspace *workspace = writer->config.workspace;
@@ -91,7 +82,7 @@ static struct cv_data_writer *writer_new(const struct cv_data_writer_config *con
     for (size_t i = 0; i < CV_DATA_LANES; i++)
         (void)pthread_mutex_init(&writer->lanes[i].lock, NULL);
     /* A fanout writer shares the budget between open files and waiting rows. */
-    cv_spill_init(&writer->spill, spill_folder(config),
+    cv_spill_init(&writer->spill, cv_spill_folder(config->spill_directory),
                   writer->config.memory_bytes / 4 * (config->fanout ? 1 : 3));
     atomic_store(&writer->open_max, open_files_max(writer->config.memory_bytes));
     return writer;
