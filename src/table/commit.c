@@ -170,6 +170,38 @@ static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **ne
     return CV_OK;
 }
 
+static bool holds_queue(const struct cv_commit *commit)
+{
+    return commit->table->commit_class == CV_COMMIT_APPEND ||
+           commit->overtaken >= CV_QUEUE_OVERTAKEN_MAX;
+}
+
+/* Maintenance takes the queue only now, and gives way when an append went by meanwhile. */
+static enum cv_code swap_in_turn(struct cv_commit *commit, struct cv_table_metadata **next,
+                                 const char *file, uint64_t hash, struct cv_error *err)
+{
+    struct cv_table *table = commit->table;
+    const char *newest = table->metadata_location;
+    enum cv_code code = CV_OK;
+
+    if (!table->queue || holds_queue(commit)) {
+        commit->stage = CV_COMMIT_SWAPPING;
+        return swap(commit, next, file, hash, err);
+    }
+    cv_commit_queue_enter(table->queue, CV_COMMIT_MAINTENANCE);
+    code = table->catalog->ops->load(table->catalog, &table->name, &commit->arena, &newest, err);
+    if (code == CV_OK && strcmp(newest, table->metadata_location) != 0) {
+        commit->stage = CV_COMMIT_OVERTAKEN;
+        commit->overtaken++;
+        code = cv_fail(err, CV_CONFLICT, "an append was first: %s", newest);
+    } else if (code == CV_OK) {
+        commit->stage = CV_COMMIT_SWAPPING;
+        code = swap(commit, next, file, hash, err);
+    }
+    cv_commit_queue_leave(table->queue);
+    return code;
+}
+
 static enum cv_code write_and_swap(struct cv_commit *commit,
                                    const struct cv_commit_operation *operation,
                                    struct cv_table_metadata **next, struct cv_error *err)
@@ -187,7 +219,7 @@ static enum cv_code write_and_swap(struct cv_commit *commit,
     (void)note_file(commit, file, commit->attempt);
     CV_DO(cv_fault_pass("metadata-written", err));
     CV_DO(sync_files(commit, operation, err));
-    CV_DO(swap(commit, next, file, hash, err));
+    CV_DO(swap_in_turn(commit, next, file, hash, err));
     if (commit->rows)
         cv_table_cache_manifests(table, commit->snapshot_id, commit->rows, commit->row_count);
     remove_dropped_metadata(table, dropped, dropped_count);
@@ -221,12 +253,26 @@ static enum cv_code attempt_once(struct cv_commit *commit,
     return write_and_swap(commit, operation, &next, err);
 }
 
+static enum cv_code attempt_in_turn(struct cv_commit *commit,
+                                    const struct cv_commit_operation *operation, bool *ret_done,
+                                    struct cv_error *err)
+{
+    struct cv_commit_queue *queue = holds_queue(commit) ? commit->table->queue : NULL;
+    enum cv_code code;
+
+    commit->stage = CV_COMMIT_BUILDING;
+    cv_commit_queue_enter(queue, commit->table->commit_class);
+    code = attempt_once(commit, operation, ret_done, err);
+    cv_commit_queue_leave(queue);
+    return code;
+}
+
 static enum cv_code attempt_until_known(struct cv_commit *commit,
                                         const struct cv_commit_operation *operation,
                                         const struct retry_settings *settings, bool *ret_done,
                                         struct cv_error *err)
 {
-    enum cv_code code = attempt_once(commit, operation, ret_done, err);
+    enum cv_code code = attempt_in_turn(commit, operation, ret_done, err);
 
     if (code != CV_UNKNOWN)
         return code;
@@ -244,15 +290,18 @@ static enum cv_code attempt_all(struct cv_commit *commit,
     CV_DO(read_settings(&commit->table->metadata->properties, &settings, err));
     for (commit->attempt = 1;; commit->attempt++) {
         enum cv_code code = attempt_until_known(commit, operation, &settings, ret_done, err);
+        int refused = commit->attempt - commit->overtaken;
 
-        if (code != CV_CONFLICT)
+        if (code != CV_CONFLICT || commit->stage == CV_COMMIT_BUILDING)
             return code;
-        if (commit->attempt > settings.retries ||
+        if (commit->stage == CV_COMMIT_OVERTAKEN)
+            continue;
+        if (refused > settings.retries ||
             (cv_monotonic_us() - start) / CV_US_PER_MS > settings.total_ms) {
-            cv_context(err, "given up after %d attempts", commit->attempt);
+            cv_context(err, "given up after %d attempts", refused);
             return code;
         }
-        back_off(commit->attempt, settings.min_wait_ms, settings.max_wait_ms);
+        back_off(refused, settings.min_wait_ms, settings.max_wait_ms);
     }
 }
 

@@ -2,8 +2,8 @@
  *
  * Private to table/: the way of every change of a table into its catalog (spec: optimistic
  * concurrency). An operation says how it changes a copy of the fresh metadata; this does the rest:
- * attempts, back-off, the metadata file, the swap, finding out what became of a swap without an
- * answer, and removal of own files where nothing can refer to them. */
+ * attempts, their place in the queue, back-off, the metadata file, the swap, finding out what
+ * became of a swap without an answer, and removal of own files where nothing can refer to them. */
 #ifndef CALVE_TABLE_COMMIT_H
 #define CALVE_TABLE_COMMIT_H
 
@@ -24,6 +24,12 @@ struct cv_commit {
     int64_t snapshot_id; /* the same in every attempt; -1 = the operation makes none */
     int attempt;         /* from 1 */
     bool keep_files;     /* some attempt had no plain refusal: its files may be in use */
+    int overtaken;       /* attempts that were given up before the swap, for an append went by */
+    enum {
+        CV_COMMIT_BUILDING,  /* a conflict is one of validation: to be planned again, not retried */
+        CV_COMMIT_OVERTAKEN, /* base again at once */
+        CV_COMMIT_SWAPPING,  /* a conflict is one with another writer: commit.retry.* */
+    } stage;                 /* that the attempt came to */
 
     struct cv_commit_file *files; /* own manifests, lists and metadata files */
     size_t file_count, file_capacity;
@@ -34,7 +40,8 @@ struct cv_commit {
 
 struct cv_commit_operation {
     /* Changes `next`, a copy of the table's fresh metadata, and writes what it needs through
-     * cv_commit_write(). *ret_done = the table already has this change. */
+     * cv_commit_write(). *ret_done = the table already has this change. CV_CONFLICT: the table has
+     * changed so that the operation is void; it ends the run. */
     enum cv_code (*build)(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
                           bool *ret_done, struct cv_error *err);
     void *context;
