@@ -244,7 +244,11 @@ void cv_partition_key(int32_t spec_id, const struct cv_value *tuple, size_t coun
         cv_buf_append(out, &length, sizeof length);
         if (tuple[i].is_null)
             continue;
-        cv_value_write_binary(&tuple[i], out);
+        if ((tuple[i].kind == CV_TYPE_FLOAT && isnan(tuple[i].f32)) ||
+            (tuple[i].kind == CV_TYPE_DOUBLE && isnan(tuple[i].f64)))
+            cv_buf_append_text(out, "NaN"); /* of any bits */
+        else
+            cv_value_write_binary(&tuple[i], out);
         length = (uint32_t)(out->length - at - sizeof length);
         memcpy(out->data + at, &length, sizeof length);
     }
