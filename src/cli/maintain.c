@@ -201,6 +201,17 @@ static void on_warning(void *context, const char *message)
     cv_log_warning("%s", message);
 }
 
+/* A single row is shown a line per column. */
+static enum cv_code print_rows(struct cv_maintain_result *result, struct cv_error *err)
+{
+    CV_CLEANUP(cv_json_freep) struct cv_json *rows = NULL;
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
+
+    CV_DO(cv_json_parse(result->rows.data, result->rows.length, &rows, err));
+    cv_json_write_node(cv_json_size(rows) == 1 ? cv_json_at(rows, 0) : rows, &text);
+    return cv_text_table_print((struct cv_str){cv_buf_text(&text), text.length}, NULL, err);
+}
+
 static enum cv_code print_result(struct cv_maintain_result *result, bool json, struct cv_error *err)
 {
     if (json) {
@@ -212,8 +223,7 @@ static enum cv_code print_result(struct cv_maintain_result *result, bool json, s
     (void)fputs(cv_buf_text(&result->notes), stdout);
     if (result->notes.length)
         (void)printf("\n");
-    return cv_text_table_print((struct cv_str){cv_buf_text(&result->rows), result->rows.length},
-                               NULL, err);
+    return print_rows(result, err);
 }
 
 static enum cv_code read_limits(const struct maintain_args *args,

@@ -12,6 +12,7 @@
 #define NOTE_BYTES 4096
 
 const struct cv_procedure *const cv_procedures[] = {
+    &cv_procedure_expire_snapshots,
     &cv_procedure_register_table,
     NULL,
 };

@@ -6,6 +6,7 @@
 
 #include "maintain/procedure.h"
 
+extern const struct cv_procedure cv_procedure_expire_snapshots;
 extern const struct cv_procedure cv_procedure_register_table;
 
 #endif

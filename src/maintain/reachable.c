@@ -30,14 +30,18 @@ struct cv_location_set {
     struct segment segments[SEGMENTS];
     size_t count;
     size_t bytes, bytes_max;
+    unsigned share, shares;
+    bool full;
 };
 
-struct cv_location_set *cv_location_set_new(size_t memory_bytes)
+struct cv_location_set *cv_location_set_new(size_t memory_bytes, unsigned share, unsigned shares)
 {
     struct cv_location_set *set = cv_alloc(sizeof *set);
 
     set->bytes = SET_BYTES_BASE;
     set->bytes_max = memory_bytes;
+    set->share = share;
+    set->shares = CV_MAX(shares, 1U);
     return set;
 }
 
@@ -79,6 +83,7 @@ static enum cv_code grow(struct cv_location_set *set, struct segment *segment, s
     size_t bytes = grown.capacity * sizeof(struct hash);
 
     if (bytes > set->bytes_max || set->bytes > set->bytes_max - bytes) {
+        set->full = true;
         (void)cv_fail(err, CV_LIMIT, "%zu locations fill the memory of %zu bytes", set->count,
                       set->bytes_max);
         cv_hint(err, "give more by --memory");
@@ -100,7 +105,8 @@ enum cv_code cv_location_set_add(struct cv_location_set *set, struct cv_str loca
     struct hash hash = hash_of(location);
     struct segment *segment = &set->segments[hash.high % SEGMENTS];
     struct hash *slot = segment->capacity ? find_slot(segment, hash) : NULL;
-    bool is_new = !slot || (!slot->low && !slot->high);
+    bool is_new = (hash.high / SEGMENTS) % set->shares == set->share &&
+                  (!slot || (!slot->low && !slot->high));
 
     if (is_new) {
         if ((segment->count + 1) * 100 > segment->capacity * LOAD_PERCENT) {
@@ -123,6 +129,11 @@ bool cv_location_set_has(const struct cv_location_set *set, struct cv_str locati
     const struct hash *slot = segment->capacity ? find_slot(segment, hash) : NULL;
 
     return slot && (slot->low || slot->high);
+}
+
+bool cv_location_set_full(const struct cv_location_set *set)
+{
+    return set->full;
 }
 
 size_t cv_location_set_count(const struct cv_location_set *set)
@@ -253,7 +264,7 @@ enum cv_code cv_reach_manifests(const struct cv_reach *reach,
     reading_init(&reading, reach, "reading manifest lists", count);
     reading.snapshots = snapshots;
     reading.arena = arena;
-    reading.seen = cv_location_set_new(reach->maintenance->memory_bytes / 4);
+    reading.seen = cv_location_set_new(reach->maintenance->memory_bytes / 4, 0, 1);
     CV_DO(cv_parallel(reach->maintenance->threads, count, work_on_list, &reading, err));
     *ret_manifests =
         cv_arena_copy(arena, reading.found, reading.found_count * sizeof *reading.found);

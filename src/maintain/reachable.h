@@ -10,15 +10,19 @@
 #include "iceberg/metadata.h"
 #include "maintain/procedure.h"
 
-/* One thread at a time. About 20 bytes per location. */
+/* One thread at a time. About 20 bytes per location. Where the memory does not hold all of them,
+ * the work is done once per share of the hashes: a set takes only those of its own. */
 struct cv_location_set;
-struct cv_location_set *cv_location_set_new(size_t memory_bytes);
+struct cv_location_set *cv_location_set_new(size_t memory_bytes, unsigned share, unsigned shares);
 void cv_location_set_free(struct cv_location_set *set);
 CV_DEFINE_CLEANUP(struct cv_location_set *, cv_location_set_free)
-/* CV_LIMIT when the memory does not do. *ret_new (may be NULL): it was not there before. */
+/* CV_LIMIT when the memory does not do. *ret_new (may be NULL): it is of this share and was not
+ * there before. */
 enum cv_code cv_location_set_add(struct cv_location_set *set, struct cv_str location, bool *ret_new,
                                  struct cv_error *err);
 bool cv_location_set_has(const struct cv_location_set *set, struct cv_str location);
+/* An addition failed for want of memory. */
+bool cv_location_set_full(const struct cv_location_set *set);
 size_t cv_location_set_count(const struct cv_location_set *set);
 
 enum cv_reached_kind {

@@ -19,7 +19,7 @@ static struct cv_str location_at(size_t i, char text[128])
 static void remembers_locations(void **state)
 {
     CV_CLEANUP(cv_location_set_freep)
-    struct cv_location_set *set = cv_location_set_new((size_t)16 << 20);
+    struct cv_location_set *set = cv_location_set_new((size_t)16 << 20, 0, 1);
     struct cv_error err = CV_ERROR_INIT;
     char text[128];
     bool is_new;
@@ -42,7 +42,7 @@ static void remembers_locations(void **state)
 static void keeps_within_its_memory(void **state)
 {
     CV_CLEANUP(cv_location_set_freep)
-    struct cv_location_set *set = cv_location_set_new((size_t)12 << 20);
+    struct cv_location_set *set = cv_location_set_new((size_t)12 << 20, 0, 1);
     struct cv_error err = CV_ERROR_INIT;
     enum cv_code code = CV_OK;
     char text[128];
@@ -56,6 +56,30 @@ static void keeps_within_its_memory(void **state)
     assert_non_null(strstr(err.message, "fill the memory"));
     for (size_t i = 0; i + 1 < count; i += 997)
         assert_true(cv_location_set_has(set, location_at(i, text)));
+}
+
+/* Of three shares each location is in exactly one. */
+static void shares_locations(void **state)
+{
+    struct cv_error err = CV_ERROR_INIT;
+    char text[128];
+    size_t total = 0;
+    bool is_new;
+
+    (void)state;
+    for (unsigned share = 0; share < 3; share++) {
+        CV_CLEANUP(cv_location_set_freep)
+        struct cv_location_set *set = cv_location_set_new((size_t)1 << 20, share, 3);
+        size_t before = total;
+
+        for (size_t i = 0; i < 30000; i++) {
+            CV_ASSERT_OK(cv_location_set_add(set, location_at(i, text), &is_new, &err), &err);
+            total += is_new;
+        }
+        assert_int_equal(cv_location_set_count(set), total - before);
+        assert_in_range(total - before, 9500, 10500);
+    }
+    assert_int_equal(total, 30000);
 }
 
 struct tally {
@@ -96,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remembers_locations),
         cmocka_unit_test(keeps_within_its_memory),
+        cmocka_unit_test(shares_locations),
         cmocka_unit_test(works_in_parallel),
     };
 
