@@ -16,7 +16,7 @@ static bool has_offsets(const struct cv_type *type)
            type->kind == CV_TYPE_LIST || type->kind == CV_TYPE_MAP;
 }
 
-static void builder_init(struct cv_builder *builder, const struct cv_type *type)
+void cv_builder_init(struct cv_builder *builder, const struct cv_type *type)
 {
     *builder = (struct cv_builder){.type = type, .width = cv_type_width(type)};
     if (!cv_type_is_nested(type))
@@ -25,13 +25,13 @@ static void builder_init(struct cv_builder *builder, const struct cv_type *type)
     builder->children = cv_alloc(type->field_count * sizeof *builder->children);
     builder->child_views = cv_alloc(type->field_count * sizeof *builder->child_views);
     for (size_t i = 0; i < type->field_count; i++)
-        builder_init(&builder->children[i], &type->fields[i].type);
+        cv_builder_init(&builder->children[i], &type->fields[i].type);
 }
 
-static void builder_release(struct cv_builder *builder)
+void cv_builder_release(struct cv_builder *builder)
 {
     for (size_t i = 0; i < builder->child_count; i++)
-        builder_release(&builder->children[i]);
+        cv_builder_release(&builder->children[i]);
     free(builder->children);
     free(builder->child_views);
     free(builder->validity);
@@ -40,10 +40,10 @@ static void builder_release(struct cv_builder *builder)
     *builder = (struct cv_builder){0};
 }
 
-static void builder_clear(struct cv_builder *builder)
+void cv_builder_clear(struct cv_builder *builder)
 {
     for (size_t i = 0; i < builder->child_count; i++)
-        builder_clear(&builder->children[i]);
+        cv_builder_clear(&builder->children[i]);
     free(builder->validity);
     builder->validity = NULL;
     builder->length = 0;
@@ -146,13 +146,13 @@ void cv_batch_builder_init(struct cv_batch_builder *builder, const struct cv_sch
     builder->columns = cv_alloc(count * sizeof *builder->columns);
     builder->views = cv_alloc(count * sizeof *builder->views);
     for (size_t i = 0; i < count; i++)
-        builder_init(&builder->columns[i], &schema->root.fields[i].type);
+        cv_builder_init(&builder->columns[i], &schema->root.fields[i].type);
 }
 
 void cv_batch_builder_release(struct cv_batch_builder *builder)
 {
     for (size_t i = 0; i < builder->column_count; i++)
-        builder_release(&builder->columns[i]);
+        cv_builder_release(&builder->columns[i]);
     free(builder->columns);
     free(builder->views);
     *builder = (struct cv_batch_builder){0};
@@ -161,7 +161,7 @@ void cv_batch_builder_release(struct cv_batch_builder *builder)
 void cv_batch_builder_clear(struct cv_batch_builder *builder)
 {
     for (size_t i = 0; i < builder->column_count; i++)
-        builder_clear(&builder->columns[i]);
+        cv_builder_clear(&builder->columns[i]);
 }
 
 void cv_batch_builder_truncate(struct cv_batch_builder *builder, size_t rows)

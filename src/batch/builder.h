@@ -52,6 +52,11 @@ bool cv_batch_builder_overflow(const struct cv_batch_builder *builder);
 /* A view of all rows, valid until the builder changes. All columns must have equal lengths. */
 void cv_batch_builder_view(struct cv_batch_builder *builder, struct cv_batch *ret_batch);
 
+/* One column apart from a batch. */
+void cv_builder_init(struct cv_builder *builder, const struct cv_type *type);
+void cv_builder_release(struct cv_builder *builder);
+void cv_builder_clear(struct cv_builder *builder);
+
 /* Room for one more row; the slow paths of the functions below. */
 void cv_builder_grow(struct cv_builder *builder);
 bool cv_builder_grow_data(struct cv_builder *builder, size_t extra);

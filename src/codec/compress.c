@@ -49,7 +49,7 @@ const char *cv_codec_name(enum cv_codec codec)
     for (size_t i = 0; i < CV_ARRAY_LENGTH(codec_names); i++)
         if (codec_names[i].codec == codec)
             return codec_names[i].name;
-    return "unknown";
+    return codec == CV_CODEC_BROTLI ? "brotli" : "lz4";
 }
 
 enum cv_code cv_codec_check_level(enum cv_codec codec, int32_t level, struct cv_error *err)

@@ -14,6 +14,10 @@ enum cv_codec {
     CV_CODEC_DEFLATE, /* raw deflate, Avro's */
     CV_CODEC_LZ4_RAW, /* one LZ4 block */
     CV_CODEC_ZSTD,    /* one frame */
+    /* Read only: */
+    CV_CODEC_BROTLI,
+    CV_CODEC_LZ4_HADOOP, /* Parquet's deprecated LZ4: Hadoop's frames or, by some writers, a block
+                          */
 };
 
 #define CV_CODEC_LEVEL_DEFAULT INT32_MIN
@@ -37,8 +41,16 @@ enum cv_code cv_compress(struct cv_compressor *compressor, const void *bytes, si
                          struct cv_buf *out, struct cv_error *err);
 
 /* Appends exactly `plain_length` bytes when it is known; pass SIZE_MAX when it is not (then `out`'s
- * maximum is the limit; not for LZ4_RAW). */
+ * maximum is the limit; not for LZ4 and brotli). */
 enum cv_code cv_decompress(enum cv_codec codec, const void *bytes, size_t length,
                            size_t plain_length, struct cv_buf *out, struct cv_error *err);
+
+/* The same for many blocks, with a context kept between them. */
+struct cv_decompressor;
+struct cv_decompressor *cv_decompressor_new(void);
+void cv_decompressor_free(struct cv_decompressor *decompressor);
+enum cv_code cv_decompressor_run(struct cv_decompressor *decompressor, enum cv_codec codec,
+                                 const void *bytes, size_t length, size_t plain_length,
+                                 struct cv_buf *out, struct cv_error *err);
 
 #endif

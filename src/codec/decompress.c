@@ -4,8 +4,10 @@
  * buffer, and against what is really in them. */
 #include "codec/compress.h"
 
+#include <brotli/decode.h>
 #include <lz4.h>
 #include <snappy-c.h>
+#include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -144,20 +146,13 @@ static enum cv_code stream_zstd(ZSTD_DCtx *context, ZSTD_inBuffer *in, size_t pl
     return check_length(CV_CODEC_ZSTD, out->length - start, plain_length, err);
 }
 
-static void free_zstd(ZSTD_DCtx **context)
+static enum cv_code unpack_zstd(ZSTD_DCtx *context, const void *bytes, size_t length,
+                                size_t plain_length, struct cv_buf *out, struct cv_error *err)
 {
-    (void)ZSTD_freeDCtx(*context);
-}
-
-static enum cv_code unpack_zstd(const void *bytes, size_t length, size_t plain_length,
-                                struct cv_buf *out, struct cv_error *err)
-{
-    CV_CLEANUP(free_zstd) ZSTD_DCtx *context = ZSTD_createDCtx();
     ZSTD_inBuffer in = {bytes, length, 0};
     size_t got;
 
-    if (!context)
-        return cv_fail(err, CV_LIMIT, "no memory for a zstd context");
+    (void)ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
     if (plain_length == SIZE_MAX || plain_length == 0)
         return stream_zstd(context, &in, plain_length, out, err);
     CV_DO(reserve(CV_CODEC_ZSTD, out, plain_length, err));
@@ -169,8 +164,93 @@ static enum cv_code unpack_zstd(const void *bytes, size_t length, size_t plain_l
     return CV_OK;
 }
 
-enum cv_code cv_decompress(enum cv_codec codec, const void *bytes, size_t length,
-                           size_t plain_length, struct cv_buf *out, struct cv_error *err)
+static enum cv_code unpack_brotli(const void *bytes, size_t length, size_t plain_length,
+                                  struct cv_buf *out, struct cv_error *err)
+{
+    size_t got = plain_length;
+
+    if (plain_length == SIZE_MAX)
+        return malformed(CV_CODEC_BROTLI, err);
+    CV_DO(reserve(CV_CODEC_BROTLI, out, plain_length + 1, err));
+    if (BrotliDecoderDecompress(length, bytes, &got, out->data + out->length) !=
+        BROTLI_DECODER_RESULT_SUCCESS)
+        return malformed(CV_CODEC_BROTLI, err);
+    CV_DO(check_length(CV_CODEC_BROTLI, got, plain_length, err));
+    out->length += got;
+    return CV_OK;
+}
+
+static uint32_t big_endian(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Hadoop's BlockCompressorStream: [plain length 4] and, until that is reached, [length 4][block];
+ * all lengths big-endian. False = it is none of that. */
+static bool unpack_hadoop_frames(const uint8_t *at, size_t length, size_t plain_length, uint8_t *to)
+{
+    const uint8_t *end = at + length;
+    size_t done = 0;
+
+    while (end - at >= 4) {
+        size_t frame_end = done + big_endian(at);
+
+        at += 4;
+        if (frame_end > plain_length)
+            return false;
+        while (done < frame_end) {
+            size_t packed;
+            int got;
+
+            if (end - at < 4)
+                return false;
+            packed = big_endian(at);
+            at += 4;
+            if (packed > (size_t)(end - at))
+                return false;
+            got = LZ4_decompress_safe((const char *)at, (char *)to + done, (int)packed,
+                                      (int)(frame_end - done));
+            if (got <= 0)
+                return false;
+            done += (size_t)got;
+            at += packed;
+        }
+    }
+    return at == end && done == plain_length;
+}
+
+static enum cv_code unpack_lz4_hadoop(const void *bytes, size_t length, size_t plain_length,
+                                      struct cv_buf *out, struct cv_error *err)
+{
+    if (plain_length > LZ4_MAX_INPUT_SIZE || length > INT32_MAX)
+        return malformed(CV_CODEC_LZ4_HADOOP, err);
+    CV_DO(reserve(CV_CODEC_LZ4_HADOOP, out, plain_length + 1, err));
+    if (!unpack_hadoop_frames(bytes, length, plain_length, out->data + out->length))
+        return unpack_lz4(bytes, length, plain_length, out, err);
+    out->length += plain_length;
+    return CV_OK;
+}
+
+struct cv_decompressor {
+    ZSTD_DCtx *zstd; /* made when it is first wanted */
+};
+
+struct cv_decompressor *cv_decompressor_new(void)
+{
+    return cv_alloc(sizeof(struct cv_decompressor));
+}
+
+void cv_decompressor_free(struct cv_decompressor *decompressor)
+{
+    if (!decompressor)
+        return;
+    (void)ZSTD_freeDCtx(decompressor->zstd);
+    free(decompressor);
+}
+
+enum cv_code cv_decompressor_run(struct cv_decompressor *decompressor, enum cv_codec codec,
+                                 const void *bytes, size_t length, size_t plain_length,
+                                 struct cv_buf *out, struct cv_error *err)
 {
     switch (codec) {
     case CV_CODEC_NONE:
@@ -182,11 +262,27 @@ enum cv_code cv_decompress(enum cv_codec codec, const void *bytes, size_t length
         return unpack_snappy(bytes, length, plain_length, out, err);
     case CV_CODEC_LZ4_RAW:
         return unpack_lz4(bytes, length, plain_length, out, err);
+    case CV_CODEC_LZ4_HADOOP:
+        return unpack_lz4_hadoop(bytes, length, plain_length, out, err);
     case CV_CODEC_GZIP:
     case CV_CODEC_DEFLATE:
         return unpack_zlib(codec, bytes, length, plain_length, out, err);
+    case CV_CODEC_BROTLI:
+        return unpack_brotli(bytes, length, plain_length, out, err);
     case CV_CODEC_ZSTD:
-        return unpack_zstd(bytes, length, plain_length, out, err);
+        if (!decompressor->zstd && !(decompressor->zstd = ZSTD_createDCtx()))
+            return cv_fail(err, CV_LIMIT, "no memory for a zstd context");
+        return unpack_zstd(decompressor->zstd, bytes, length, plain_length, out, err);
     }
     return cv_fail(err, CV_INTERNAL, "codec %d", (int)codec);
+}
+
+enum cv_code cv_decompress(enum cv_codec codec, const void *bytes, size_t length,
+                           size_t plain_length, struct cv_buf *out, struct cv_error *err)
+{
+    struct cv_decompressor once = {0};
+    enum cv_code code = cv_decompressor_run(&once, codec, bytes, length, plain_length, out, err);
+
+    (void)ZSTD_freeDCtx(once.zstd);
+    return code;
 }

@@ -25,4 +25,40 @@ void cv_bits_pack8(const uint32_t values[8], unsigned width, uint8_t *out);
 
 void cv_varint_write(uint64_t value, struct cv_buf *out);
 
+/* Bytes behind the last one that the readers below may touch (never use): whoever owns a page has
+ * them allocated. */
+#define CV_RLE_SLACK 80
+
+/* Reads hybrid runs. All functions return false when the bytes end too early or are malformed. */
+struct cv_rle_reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    unsigned width;
+    size_t run_left;     /* values of the open run */
+    bool packed;         /* it is bit-packed: */
+    const uint8_t *bits; /* its values from number `skip` on */
+    unsigned skip;       /* 0-7 */
+    uint32_t value;      /* it is not: its value */
+};
+
+/* width is 0-32; values of width 0 are zeros without bytes. */
+void cv_rle_reader_init(struct cv_rle_reader *reader, const uint8_t *bytes, size_t length,
+                        unsigned width);
+bool cv_rle_read(struct cv_rle_reader *reader, size_t count, uint32_t *ret_values);
+/* The same for widths up to 8. */
+bool cv_rle_read_levels(struct cv_rle_reader *reader, size_t count, uint8_t *ret_levels);
+/* For width 1: sets and clears bits [offset, offset + count) of a bitmap and counts those set. */
+bool cv_rle_read_bits(struct cv_rle_reader *reader, size_t count, uint8_t *bits, size_t offset,
+                      size_t *ret_set);
+/* Takes `count` values if the open run says that they all are `value`, else takes none. */
+bool cv_rle_take_run(struct cv_rle_reader *reader, size_t count, uint32_t value);
+
+/* Copies bits between bitmaps at any offsets. */
+void cv_bits_copy(uint8_t *to, size_t to_offset, const uint8_t *from, size_t from_offset,
+                  size_t count);
+void cv_bits_fill(uint8_t *to, size_t offset, size_t count, bool value);
+size_t cv_bits_count(const uint8_t *bits, size_t offset, size_t count);
+/* Unpacks `groups` of eight values of `width` bits (0-32). */
+void cv_bits_unpack8(const uint8_t *bytes, size_t groups, unsigned width, uint32_t *ret_values);
+
 #endif
