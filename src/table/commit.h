@@ -33,6 +33,7 @@ struct cv_commit {
 
     struct cv_commit_file *files; /* own manifests, lists and metadata files */
     size_t file_count, file_capacity;
+    size_t manifest_count; /* written so far; numbers their names */
     /* what build() made, for the table's cache of manifests; NULL = nothing to remember */
     const struct cv_manifest_file *rows;
     size_t row_count;
