@@ -7,6 +7,7 @@
 #include "maintain/procedure.h"
 
 extern const struct cv_procedure cv_procedure_expire_snapshots;
+extern const struct cv_procedure cv_procedure_remove_orphan_files;
 extern const struct cv_procedure cv_procedure_register_table;
 
 #endif

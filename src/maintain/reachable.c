@@ -99,14 +99,23 @@ static enum cv_code grow(struct cv_location_set *set, struct segment *segment, s
     return CV_OK;
 }
 
+static bool covers(const struct cv_location_set *set, struct hash hash)
+{
+    return (hash.high / SEGMENTS) % set->shares == set->share;
+}
+
+bool cv_location_set_covers(const struct cv_location_set *set, struct cv_str location)
+{
+    return covers(set, hash_of(location));
+}
+
 enum cv_code cv_location_set_add(struct cv_location_set *set, struct cv_str location, bool *ret_new,
                                  struct cv_error *err)
 {
     struct hash hash = hash_of(location);
     struct segment *segment = &set->segments[hash.high % SEGMENTS];
     struct hash *slot = segment->capacity ? find_slot(segment, hash) : NULL;
-    bool is_new = (hash.high / SEGMENTS) % set->shares == set->share &&
-                  (!slot || (!slot->low && !slot->high));
+    bool is_new = covers(set, hash) && (!slot || (!slot->low && !slot->high));
 
     if (is_new) {
         if ((segment->count + 1) * 100 > segment->capacity * LOAD_PERCENT) {

@@ -21,6 +21,8 @@ CV_DEFINE_CLEANUP(struct cv_location_set *, cv_location_set_free)
 enum cv_code cv_location_set_add(struct cv_location_set *set, struct cv_str location, bool *ret_new,
                                  struct cv_error *err);
 bool cv_location_set_has(const struct cv_location_set *set, struct cv_str location);
+/* The location belongs to the set's share. */
+bool cv_location_set_covers(const struct cv_location_set *set, struct cv_str location);
 /* An addition failed for want of memory. */
 bool cv_location_set_full(const struct cv_location_set *set);
 size_t cv_location_set_count(const struct cv_location_set *set);

@@ -351,6 +351,8 @@ static enum cv_code walk_entry(const struct walk *walk, int folder, const char *
         return errno == ENOENT ? CV_OK : fail_errno(walk->err, "look at", file.location);
     if (S_ISDIR(status.st_mode))
         return walk_folder(walk, folder, name, file.location, depth + 1);
+    if (!S_ISREG(status.st_mode)) /* a link is neither followed nor a file */
+        return CV_OK;
     file.size = status.st_size;
     file.modified_ms = (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
     return walk->each(walk->context, &file, walk->err);

@@ -17,7 +17,7 @@ struct cv_output;
 struct cv_listed_file {
     const char *location;
     int64_t size;
-    int64_t modified_ms;
+    int64_t modified_ms; /* negative = not known */
 };
 
 struct cv_store_ops {
