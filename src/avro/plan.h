@@ -53,5 +53,8 @@ struct cv_avro_fault {
 bool cv_avro_plan_run(const struct cv_avro_plan *plan, const uint8_t *bytes, size_t length,
                       struct cv_batch_builder *builder, bool *ret_null,
                       struct cv_avro_fault *ret_fault);
+/* The same for a datum that others follow, as in a container file; moves behind it. */
+bool cv_avro_plan_run_next(const struct cv_avro_plan *plan, struct cv_avro_reader *objects,
+                           struct cv_batch_builder *builder, struct cv_avro_fault *ret_fault);
 
 #endif

@@ -481,22 +481,41 @@ static bool run_block(struct cv_plan_run *run, const struct cv_plan_block *block
     return true;
 }
 
+static bool run_datum(const struct cv_avro_plan *plan, struct cv_avro_reader *objects,
+                      struct cv_batch_builder *builder, struct cv_plan_run *run)
+{
+    run->at = objects->at;
+    run->end = objects->end;
+    run->root_null = false;
+    run->empty_items = 0;
+    if (!run_block(run, &plan->root, builder->columns))
+        return false;
+    objects->at = run->at;
+    return true;
+}
+
 bool cv_avro_plan_run(const struct cv_avro_plan *plan, const uint8_t *bytes, size_t length,
                       struct cv_batch_builder *builder, bool *ret_null,
                       struct cv_avro_fault *ret_fault)
 {
+    struct cv_avro_reader datum = {bytes, bytes + length};
     struct cv_plan_run run;
 
-    run.at = bytes;
-    run.end = bytes + length;
-    run.root_null = false;
-    run.empty_items = 0;
     run.fault = ret_fault;
-    if (!run_block(&run, &plan->root, builder->columns))
+    if (!run_datum(plan, &datum, builder, &run))
         return false;
     if (run.at != run.end)
         return cv_plan_fail(&run, "", "%zu bytes are left over behind the record",
                             (size_t)(run.end - run.at));
     *ret_null = run.root_null;
     return true;
+}
+
+bool cv_avro_plan_run_next(const struct cv_avro_plan *plan, struct cv_avro_reader *objects,
+                           struct cv_batch_builder *builder, struct cv_avro_fault *ret_fault)
+{
+    struct cv_plan_run run;
+
+    run.fault = ret_fault;
+    return run_datum(plan, objects, builder, &run);
 }
