@@ -60,6 +60,7 @@ extern const struct cv_command cv_command_table_manifests;
 extern const struct cv_command cv_command_table_partitions;
 extern const struct cv_command cv_command_table_refs;
 extern const struct cv_command cv_command_table_history;
+extern const struct cv_command cv_command_table_scan;
 
 /* All of them, NULL at the end. */
 extern const struct cv_command *const cv_commands[];
