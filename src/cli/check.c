@@ -4,6 +4,7 @@
  * is wrong and what to do; later parts are tried even if an earlier one failed. */
 #include "cli/command.h"
 #include "cli/stop.h"
+#include "cli/upkeep.h"
 
 #include "base/time.h"
 #include "codec/json.h"
@@ -262,6 +263,22 @@ static void check_checkpoint(struct check *check)
         put_ok(check, "checkpoint", "fresh: the job starts at startingOffsets");
 }
 
+static void check_maintenance(struct check *check)
+{
+    CV_CLEANUP(cv_schedule_release) struct cv_schedule schedule = {0};
+    struct cv_error err = CV_ERROR_INIT;
+
+    if (!passed(check, "maintenance",
+                cv_schedule_read(&check->job->file, &check->arena, &schedule, &err), &err))
+        return;
+    for (size_t i = 0; i < schedule.count; i++) {
+        char when[128];
+
+        cv_upkeep_describe(&schedule.entries[i], when, sizeof when);
+        put_ok(check, "maintenance", "%s %s", schedule.entries[i].procedure->name, when);
+    }
+}
+
 static void print_plan(struct check *check)
 {
     char cost[256];
@@ -298,6 +315,7 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
     check_decoder(&check);
     check_records(&check);
     check_checkpoint(&check);
+    check_maintenance(&check);
     print_plan(&check);
     if (args.json) {
         cv_json_end_array(&check.writer);

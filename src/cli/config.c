@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "catalog/catalog.h"
 #include "codec/json.h"
+#include "maintain/schedule.h"
 #include "maintain/procedure.h"
 #include "stream/job.h"
 
@@ -30,8 +31,13 @@ static const struct cv_flag flags[] = {
 };
 
 static const struct cv_option_table *const tables[] = {
-    &cv_job_option_table,  &cv_source_option_table, &cv_value_option_table,
-    &cv_sink_option_table, &cv_catalog_options,
+    &cv_job_option_table,
+    &cv_source_option_table,
+    &cv_value_option_table,
+    &cv_sink_option_table,
+    &cv_catalog_options,
+    &cv_schedule_option_table,
+    &cv_schedule_entry_option_table,
 };
 
 static const char *type_name(const struct cv_option *option)

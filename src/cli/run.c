@@ -3,6 +3,7 @@
  * calve run JOB. */
 #include "cli/command.h"
 #include "cli/stop.h"
+#include "cli/upkeep.h"
 
 #include "base/log.h"
 #include "stream/engine.h"
@@ -30,7 +31,8 @@ static const struct cv_flag flags[] = {
     {"resume-from", CV_FLAG_TEXT, ARG(resume_from), "WHAT",
      "table, checkpoint or start: which to believe when they disagree"},
     {"progress-json", CV_FLAG_TEXT, ARG(progress_json), "FILE",
-     "append a line of StreamingQueryProgress JSON per batch; - is standard output"},
+     "append a line of StreamingQueryProgress JSON per batch, and one per run of a scheduled "
+     "procedure; - is standard output"},
     {"quiet", CV_FLAG_BOOL, ARG(quiet), NULL, "no line per batch"},
     {"o", CV_FLAG_LIST, ARG(overrides), "KEY=VALUE",
      "override a key of the job file, for example -o sink.trigger=\"5 seconds\""},
@@ -54,7 +56,8 @@ static void on_progress(void *context, const struct cv_progress *progress)
 
     if (output->json) {
         cv_progress_write_json(progress, &text);
-        (void)fprintf(output->json, "%s\n", cv_buf_text(&text));
+        cv_buf_append_byte(&text, '\n');
+        (void)fwrite(text.data, 1, text.length, output->json); /* whole: maintenance writes, too */
         (void)fflush(output->json);
         cv_buf_clear(&text);
     }
@@ -97,12 +100,16 @@ static enum cv_code run_job(const struct cv_job *job, const struct run_args *arg
                                       .progress = on_progress,
                                       .progress_context = &output,
                                       .stopping = cv_stop_requested};
+    struct cv_upkeep upkeep = {0};
     enum cv_code code;
 
     CV_DO(parse_resume(args->resume_from, &config.resume, err));
     CV_DO(open_json(args->progress_json, &output.json, err));
     cv_stop_install();
-    code = cv_engine_run(&config, err);
+    code = cv_upkeep_start(&upkeep, job, output.json, &config, err);
+    if (code == CV_OK)
+        code = cv_engine_run(&config, err);
+    cv_upkeep_release(&upkeep);
     if (output.json && output.json != stdout)
         (void)fclose(output.json);
     return code;

@@ -283,6 +283,9 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
     struct cv_append_result result;
     enum cv_code code;
 
+    if (engine->config->writes)
+        engine->config->writes(engine->config->writes_context, engine->bound_metadata, files,
+                               count);
     cv_offsets_write_json(end, &offsets);
     append.query_id = engine->checkpoint.query_id;
     append.epoch = engine->next_batch;

@@ -66,6 +66,14 @@ enum cv_code cv_checkpoint_check_identity(const struct cv_checkpoint *checkpoint
 enum cv_code cv_checkpoint_put_offsets_aside(struct cv_checkpoint *checkpoint, int64_t batch,
                                              struct cv_error *err);
 
+/* Counted since the checkpoint began; a batch whose process died before calve.json is not in. */
+struct cv_memo_totals {
+    int64_t since_ms; /* 0 = nothing counted yet */
+    int64_t batches, records;
+    int64_t bad, dropped, lost;
+    int64_t retried_commits, retries;
+};
+
 /* calve.json: what the logs cannot hold. */
 struct cv_memo {
     struct cv_arena arena;
@@ -83,6 +91,7 @@ struct cv_memo {
     struct cv_fingerprint *fingerprints; /* by topic, then partition */
     int64_t *ends; /* parallel: the position that each fingerprint was taken at */
     size_t fingerprint_count;
+    struct cv_memo_totals totals;
 };
 /* The starting options of a job as one text; in the arena. */
 const char *cv_starting_options(const struct cv_source_options *options, struct cv_arena *arena);

@@ -56,7 +56,9 @@ static enum cv_code open_table(struct cv_engine *engine, struct cv_error *err)
     const char *table = engine->job->sink.table;
 
     CV_DO(cv_job_open_catalog(&engine->job->file, table, &engine->catalog, err));
-    return cv_table_open(engine->catalog, table, &engine->table, err);
+    CV_DO(cv_table_open(engine->catalog, table, &engine->table, err));
+    engine->table->queue = engine->config->queue;
+    return CV_OK;
 }
 
 static enum cv_code open_source(struct cv_engine *engine, struct cv_error *err)
@@ -258,6 +260,23 @@ static enum cv_code note_commit(struct cv_engine *engine, struct cv_error *err)
     return cv_fault_pass("commits-written", err);
 }
 
+/* Totals of the checkpoint's life, for `calve doctor`. */
+static void count_totals(struct cv_memo_totals *totals, const struct cv_batch_outcome *outcome,
+                         uint64_t lost_records)
+{
+    if (!totals->since_ms)
+        totals->since_ms = cv_now_ms();
+    totals->batches++;
+    totals->records += (int64_t)outcome->input_rows;
+    totals->bad += (int64_t)outcome->decoded.bad;
+    totals->dropped += (int64_t)outcome->decoded.dropped;
+    totals->lost += (int64_t)lost_records;
+    if (outcome->commit_attempts > 1) {
+        totals->retried_commits++;
+        totals->retries += outcome->commit_attempts - 1;
+    }
+}
+
 /* Runs the planned range as next_batch and moves the position to its end. */
 static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *run,
                                 struct cv_error *err)
@@ -273,6 +292,7 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
            "job %s batch %lld", engine->job->options.job, (long long)engine->next_batch);
     p->stage_us[CV_STAGE_ADD_BATCH] = stage_since(&mark);
     cv_offsets_copy(&engine->position, &run->plan.end);
+    count_totals(&engine->memo.totals, &outcome, outcome.lost_records + run->plan.lost_records);
     CV_DO(cv_engine_write_memo(engine, engine->next_batch, outcome.snapshot_id, err));
     CV_DO(cv_fault_pass("memo-written", err));
     CV_DO(note_commit(engine, err));

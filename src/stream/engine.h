@@ -5,8 +5,11 @@
 #ifndef CALVE_STREAM_ENGINE_H
 #define CALVE_STREAM_ENGINE_H
 
+#include "iceberg/manifest.h"
+#include "iceberg/metadata.h"
 #include "stream/job.h"
 #include "stream/progress.h"
+#include "table/queue.h"
 
 enum cv_resume {
     CV_RESUME_AGREED,     /* stop when table and checkpoint disagree */
@@ -26,6 +29,12 @@ struct cv_engine_config {
     bool (*stopping)(void *context);
     void *stopping_context;
     int64_t batches_max; /* 0 = no limit; for `calve demo` */
+    /* Shared with maintenance in this process; NULL = there is none. */
+    struct cv_commit_queue *queue;
+    /* Told of the files of a batch before they are committed. May be NULL. */
+    void (*writes)(void *context, const struct cv_table_metadata *metadata,
+                   const struct cv_data_file *files, size_t count);
+    void *writes_context;
 };
 
 #define CV_STOP_GRACE_US (10 * INT64_C(1000000))

@@ -106,7 +106,7 @@ static enum cv_code set_entry(struct cv_job *job, const struct cv_job_entry *ent
     if (cv_text_starts_with(entry->section, "catalogs."))
         return CV_OK;
     if (strcmp(entry->section, "maintenance") == 0)
-        return cv_fail(err, CV_UNSUPPORTED, "section maintenance is not there yet");
+        return CV_OK; /* read by maintain/schedule.c */
     return cv_fail(err, CV_CONFIG, "there is no section %s", entry->section);
 }
 

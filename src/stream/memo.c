@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #define MEMO_BYTES_MAX ((size_t)64 << 20)
@@ -61,6 +62,54 @@ static enum cv_code read_fingerprints(const struct cv_json *json, struct cv_memo
     return CV_OK;
 }
 
+#define TOTAL(key, field)                                                                          \
+    {                                                                                              \
+        key, offsetof(struct cv_memo_totals, field)                                                \
+    }
+
+static const struct {
+    const char *key;
+    size_t offset;
+} totals[] = {
+    TOTAL("since", since_ms),
+    TOTAL("batches", batches),
+    TOTAL("records", records),
+    TOTAL("badRecords", bad),
+    TOTAL("droppedRecords", dropped),
+    TOTAL("lostRecords", lost),
+    TOTAL("retriedCommits", retried_commits),
+    TOTAL("commitRetries", retries),
+};
+
+/* Checkpoints of earlier versions have none: they count from now on. */
+static enum cv_code read_totals(const struct cv_json *json, struct cv_memo *memo,
+                                struct cv_error *err)
+{
+    const struct cv_json *object = cv_json_get(json, "totals");
+
+    for (size_t i = 0; cv_json_is_object(object) && i < CV_ARRAY_LENGTH(totals); i++) {
+        int64_t value = 0;
+
+        CV_DO(cv_json_optional_i64(object, totals[i].key, &value, err));
+        memcpy((char *)&memo->totals + totals[i].offset, &value, sizeof value);
+    }
+    return CV_OK;
+}
+
+static void put_totals(struct cv_json_writer *w, const struct cv_memo *memo)
+{
+    cv_json_key(w, "totals");
+    cv_json_begin_object(w);
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(totals); i++) {
+        int64_t value;
+
+        memcpy(&value, (const char *)&memo->totals + totals[i].offset, sizeof value);
+        cv_json_key(w, totals[i].key);
+        cv_json_put_i64(w, value);
+    }
+    cv_json_end_object(w);
+}
+
 static enum cv_code read_fields(const struct cv_json *json, struct cv_memo *memo,
                                 struct cv_error *err)
 {
@@ -73,6 +122,7 @@ static enum cv_code read_fields(const struct cv_json *json, struct cv_memo *memo
     CV_DO(cv_json_optional_i64(json, "batch", &memo->batch, err));
     CV_DO(cv_json_optional_i64(json, "snapshotId", &memo->snapshot_id, err));
     CV_DO(cv_json_optional_i64(json, "snapshotEpoch", &memo->snapshot_epoch, err));
+    CV_DO(read_totals(json, memo, err));
     return read_fingerprints(json, memo, err);
 }
 
@@ -156,6 +206,7 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
     cv_json_put_i64(&w, memo->snapshot_id);
     cv_json_key(&w, "snapshotEpoch");
     cv_json_put_i64(&w, memo->snapshot_epoch);
+    put_totals(&w, memo);
     put_fingerprints(&w, memo);
     cv_json_end_object(&w);
     (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);

@@ -60,6 +60,7 @@ void cv_engine_fill_memo(struct cv_engine *engine, int64_t batch, struct cv_memo
     memo->batch = batch;
     memo->snapshot_id = old->snapshot_id;
     memo->snapshot_epoch = old->snapshot_epoch;
+    memo->totals = old->totals;
     memo->job = cv_arena_strdup(arena, engine->job->options.job);
     memo->table = cv_arena_strdup(arena, engine->job->sink.table);
     memo->table_uuid = cv_arena_strdup(arena, engine->table->metadata->table_uuid);
