@@ -82,6 +82,18 @@ static enum cv_code take_lock(struct cv_checkpoint *checkpoint, struct cv_error 
     return CV_OK;
 }
 
+bool cv_checkpoint_is_used(const char *folder)
+{
+    const struct cv_checkpoint checkpoint = {.folder = (char *)folder};
+    char path[CV_PATH_BYTES_MAX];
+    int lock = open(path_of(&checkpoint, "calve.lock", path), O_RDONLY | O_CLOEXEC);
+    bool used = lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (lock >= 0)
+        (void)close(lock);
+    return used;
+}
+
 enum cv_code cv_checkpoint_check_lock(const struct cv_checkpoint *checkpoint, struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];

@@ -35,6 +35,8 @@ void cv_offset_log_entry_release(struct cv_offset_log_entry *entry);
 enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
                                 struct cv_checkpoint *ret_checkpoint, struct cv_error *err);
 void cv_checkpoint_release(struct cv_checkpoint *checkpoint);
+/* True while a process holds the lock of the directory. */
+bool cv_checkpoint_is_used(const char *folder);
 
 /* Writes `metadata` with this query id. */
 enum cv_code cv_checkpoint_write_metadata(struct cv_checkpoint *checkpoint, const char *query_id,
@@ -71,6 +73,7 @@ struct cv_memo_totals {
     int64_t since_ms; /* 0 = nothing counted yet */
     int64_t batches, records;
     int64_t bad, dropped, lost;
+    int64_t last_bad_ms; /* when a record was bad or lost */
     int64_t retried_commits, retries;
 };
 

@@ -271,6 +271,8 @@ static void count_totals(struct cv_memo_totals *totals, const struct cv_batch_ou
     totals->bad += (int64_t)outcome->decoded.bad;
     totals->dropped += (int64_t)outcome->decoded.dropped;
     totals->lost += (int64_t)lost_records;
+    if (outcome->decoded.bad || lost_records)
+        totals->last_bad_ms = cv_now_ms();
     if (outcome->commit_attempts > 1) {
         totals->retried_commits++;
         totals->retries += outcome->commit_attempts - 1;

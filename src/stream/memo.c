@@ -77,6 +77,7 @@ static const struct {
     TOTAL("badRecords", bad),
     TOTAL("droppedRecords", dropped),
     TOTAL("lostRecords", lost),
+    TOTAL("lastBad", last_bad_ms),
     TOTAL("retriedCommits", retried_commits),
     TOTAL("commitRetries", retries),
 };

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kinds of findings, and how one is made. Adding a kind is a row here and a function. */
+#include "doctor/doctor_int.h"
+
+#include "base/time.h"
+#include "stream/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct cv_finding_row rows[] = {
+    {"catalog-points-to-missing-metadata", CV_SEVERITY_CRITICAL, cv_judge_missing},
+    {"offset-out-of-range", CV_SEVERITY_CRITICAL, cv_judge_out_of_range},
+    {"position-mismatch", CV_SEVERITY_CRITICAL, cv_judge_position},
+    {"retention-headroom", CV_SEVERITY_WARNING, cv_judge_headroom},
+    {"stuck-partition", CV_SEVERITY_WARNING, cv_judge_stuck},
+    {"schema-drift", CV_SEVERITY_WARNING, cv_judge_schema},
+    {"dead-letters", CV_SEVERITY_WARNING, cv_judge_dead_letters},
+    {"unknown-commit-state", CV_SEVERITY_NOTE, cv_judge_unknown_commit},
+    {"commit-retries", CV_SEVERITY_WARNING, cv_judge_retries},
+    {"trigger-too-short", CV_SEVERITY_WARNING, cv_judge_trigger},
+    {"avoidable-files", CV_SEVERITY_WARNING, cv_judge_avoidable_files},
+    {"manifest-fragmentation", CV_SEVERITY_WARNING, cv_judge_manifests},
+    {"snapshot-bloat", CV_SEVERITY_WARNING, cv_judge_snapshots},
+    {"metadata-json-size", CV_SEVERITY_WARNING, cv_judge_metadata_size},
+    {"metadata-cleanup-off", CV_SEVERITY_WARNING, cv_judge_metadata_cleanup},
+    {"no-maintenance-for-rewrite-data-files", CV_SEVERITY_WARNING, cv_judge_no_compaction},
+    {"no-maintenance-for-expire-snapshots", CV_SEVERITY_WARNING, cv_judge_no_expiry},
+    {"no-maintenance-for-rewrite-manifests", CV_SEVERITY_NOTE, cv_judge_no_manifests},
+    {"no-maintenance-for-remove-orphan-files", CV_SEVERITY_NOTE, cv_judge_no_orphans},
+    {"orphan-dry-run", CV_SEVERITY_WARNING, cv_judge_orphans},
+    {"foreign-writer", CV_SEVERITY_NOTE, cv_judge_writers},
+    {"ref-pins-snapshots", CV_SEVERITY_NOTE, cv_judge_refs},
+    {"open-partition-growth", CV_SEVERITY_NOTE, cv_judge_open_partitions},
+    {"storage-split", CV_SEVERITY_NOTE, cv_judge_storage},
+};
+
+static const char *text_of(struct cv_doctor *d, const char *format, va_list args)
+{
+    char text[CV_ERROR_MESSAGE_BYTES];
+
+    (void)vsnprintf(text, sizeof text, format, args);
+    return cv_arena_strdup(d->arena, text);
+}
+
+struct cv_finding *cv_doctor_add(struct cv_doctor *d, int64_t number, const char *format, ...)
+{
+    struct cv_examination *exam = d->exam;
+    struct cv_finding *finding;
+    va_list args;
+
+    cv_array_reserve(&exam->findings, &exam->capacity, exam->count + 1);
+    finding = &exam->findings[exam->count++];
+    *finding = (struct cv_finding){
+        .name = d->row->name, .severity = d->row->severity, .number = number, .why = "",
+        .expected = ""};
+    va_start(args, format);
+    finding->what = text_of(d, format, args);
+    va_end(args);
+    return finding;
+}
+
+const char *cv_doctor_text(struct cv_doctor *d, const char *format, ...)
+{
+    const char *text;
+    va_list args;
+
+    va_start(args, format);
+    text = text_of(d, format, args);
+    va_end(args);
+    return text;
+}
+
+const char *cv_doctor_bytes(struct cv_doctor *d, int64_t bytes)
+{
+    char text[32];
+
+    cv_format_bytes(bytes, text, sizeof text);
+    return cv_arena_strdup(d->arena, text);
+}
+
+const char *cv_doctor_duration(struct cv_doctor *d, int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *name;
+    } units[] = {{CV_MS_PER_DAY, "day"}, {CV_MS_PER_HOUR, "hour"}, {60000, "minute"},
+                 {1000, "second"}};
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(units); i++) {
+        int64_t count = ms / units[i].ms;
+
+        if (count >= (i + 1 < CV_ARRAY_LENGTH(units) ? 2 : 1))
+            return cv_doctor_text(d, "%lld %s%s", (long long)count, units[i].name,
+                                  count == 1 ? "" : "s");
+    }
+    return cv_doctor_text(d, "%lld ms", (long long)CV_MAX(ms, 0));
+}
+
+const char *cv_doctor_config_flag(const struct cv_examine_config *config, struct cv_arena *arena)
+{
+    return config->config ? cv_arena_printf(arena, " --config %s", config->config) : "";
+}
+
+/* In quotes where a shell would take it apart. */
+static const char *quoted(const char *value, struct cv_arena *arena)
+{
+    return strpbrk(value, " '\"$&;<>|*?()[]{}~#\\`!") ? cv_arena_printf(arena, "\"%s\"", value)
+                                                       : value;
+}
+
+/* "older_than" → "older-than", as the command's flags are spelt. */
+static const char *flag_of(const char *argument, struct cv_arena *arena)
+{
+    char *name = cv_arena_strdup(arena, argument);
+
+    for (char *c = name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+    return name;
+}
+
+const char *cv_doctor_command(const struct cv_examine_config *config,
+                              const struct cv_procedure *procedure,
+                              const struct cv_properties *arguments, struct cv_arena *arena)
+{
+    char *command = cv_arena_printf(arena, "calve maintain %s %s%s", procedure->name,
+                                    config->table_name, cv_doctor_config_flag(config, arena));
+
+    for (size_t i = 0; i < arguments->count; i++)
+        command = cv_arena_printf(arena, "%s --%s %s", command,
+                                  flag_of(arguments->items[i].key, arena),
+                                  quoted(arguments->items[i].value, arena));
+    return command;
+}
+
+void cv_doctor_advise(struct cv_doctor *d, struct cv_finding *finding, const char *procedure, ...)
+{
+    const char *key;
+    va_list args;
+
+    finding->procedure = cv_procedure_find(procedure);
+    if (!finding->procedure)
+        return;
+    va_start(args, procedure);
+    while ((key = va_arg(args, const char *)))
+        cv_properties_set(&finding->arguments, key, va_arg(args, const char *));
+    va_end(args);
+    finding->command =
+        cv_doctor_command(d->config, finding->procedure, &finding->arguments, d->arena);
+}
+
+const char *cv_expiry_time(int64_t now_ms, int64_t window_ms, struct cv_arena *arena)
+{
+    char text[CV_TIME_TEXT_BYTES];
+
+    cv_format_ms_plain(now_ms - window_ms, text);
+    return cv_arena_strdup(arena, text);
+}
+
+void cv_doctor_advise_expiry(struct cv_doctor *d, struct cv_finding *finding)
+{
+    cv_doctor_advise(d, finding, "expire-snapshots", "older_than",
+                     cv_expiry_time(d->now_ms, d->exam->expiry.window_ms, d->arena), "retain_last",
+                     "1", NULL);
+}
+
+/* The worst first; within a severity the order of the rows. */
+static int compare_findings(const void *a, const void *b)
+{
+    const struct cv_finding *left = a;
+    const struct cv_finding *right = b;
+
+    if (left->severity != right->severity)
+        return left->severity > right->severity ? -1 : 1;
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(rows); i++) {
+        bool is_left = strcmp(rows[i].name, left->name) == 0;
+        bool is_right = strcmp(rows[i].name, right->name) == 0;
+
+        if (is_left != is_right)
+            return is_left ? -1 : 1;
+        if (is_left)
+            break;
+    }
+    return 0;
+}
+
+void cv_doctor_judge(struct cv_doctor *d)
+{
+    struct cv_examination *exam = d->exam;
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(rows); i++) {
+        d->row = &rows[i];
+        rows[i].judge(d);
+    }
+    if (exam->count)
+        qsort(exam->findings, exam->count, sizeof *exam->findings, compare_findings);
+}
+
+const char *cv_finding_name(size_t index)
+{
+    return index < CV_ARRAY_LENGTH(rows) ? rows[index].name : NULL;
+}
