@@ -124,3 +124,20 @@ bool cv_terminal(void)
 {
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
+
+enum cv_code cv_args_properties(const struct cv_text_list *list, const char *flag,
+                                struct cv_properties *properties, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->items[i], '=');
+
+        if (!equals || equals == list->items[i])
+            return cv_fail(err, CV_USAGE, "%s %s is not key=value", flag, list->items[i]);
+        cv_properties_set(
+            properties, cv_arena_strndup(&arena, list->items[i], (size_t)(equals - list->items[i])),
+            equals + 1);
+    }
+    return CV_OK;
+}

@@ -45,14 +45,20 @@ struct cv_flag {
 enum cv_code cv_args_parse(const struct cv_flag *flags, size_t flag_count, int argc, char **argv,
                            void *target, struct cv_text_list *words, struct cv_error *err);
 
+/* "k=v" of a list flag, which messages name, into properties. */
+enum cv_code cv_args_properties(const struct cv_text_list *list, const char *flag,
+                                struct cv_properties *properties, struct cv_error *err);
+
 extern const struct cv_command cv_command_run;
 extern const struct cv_command cv_command_check;
 extern const struct cv_command cv_command_demo;
+extern const struct cv_command cv_command_doctor;
 extern const struct cv_command cv_command_config;
 extern const struct cv_command cv_command_maintain;
 extern const struct cv_command cv_command_table_create;
 extern const struct cv_command cv_command_table_list;
 extern const struct cv_command cv_command_table_drop;
+extern const struct cv_command cv_command_table_set;
 extern const struct cv_command cv_command_table_show;
 extern const struct cv_command cv_command_table_snapshots;
 extern const struct cv_command cv_command_table_files;

@@ -32,23 +32,6 @@ static const struct cv_flag create_flags[] = {
     {"config", CV_FLAG_TEXT, ARG(config), "FILE", "file with the catalogs"},
 };
 
-static enum cv_code read_properties(const struct cv_text_list *list,
-                                    struct cv_properties *properties, struct cv_error *err)
-{
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-
-    for (size_t i = 0; i < list->count; i++) {
-        const char *equals = strchr(list->items[i], '=');
-
-        if (!equals || equals == list->items[i])
-            return cv_fail(err, CV_USAGE, "--property %s is not key=value", list->items[i]);
-        cv_properties_set(
-            properties, cv_arena_strndup(&arena, list->items[i], (size_t)(equals - list->items[i])),
-            equals + 1);
-    }
-    return CV_OK;
-}
-
 static enum cv_code create(const struct create_args *args, const char *name, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
@@ -61,7 +44,7 @@ static enum cv_code create(const struct create_args *args, const char *name, str
     CV_TRY(cv_schema_read_ddl(args->schema, &arena, &schema, err), err, "--schema");
     CV_TRY(cv_partition_spec_read_ddl(args->partitioned_by, &schema, &arena, &spec, err), err,
            "--partitioned-by");
-    CV_DO(read_properties(&args->properties, &properties, err));
+    CV_DO(cv_args_properties(&args->properties, "--property", &properties, err));
     CV_DO(cv_lake_open_catalog(args->config, name, &lake, err));
     code = cv_table_create(lake.catalog, name, &schema, &spec, &properties, args->location,
                            &lake.table, err);
@@ -161,24 +144,30 @@ static const struct cv_flag drop_flags[] = {
 
 static enum cv_code run_drop(int argc, char **argv, int *ret_status, struct cv_error *err)
 {
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(cv_lake_release) struct cv_lake lake = {0};
     struct drop_args args = {0};
     struct cv_text_list words = {0};
+    struct cv_table_name name;
+    const char *location;
 
     CV_DO(cv_args_parse(drop_flags, CV_ARRAY_LENGTH(drop_flags), argc, argv, &args, &words, err));
     if (words.count != 1)
         return cv_fail(err, CV_USAGE, "calve table drop takes the name of a table");
-    CV_DO(cv_lake_open_table(args.config, words.items[0], &lake, err));
+    /* The table is not opened: it may be dropped because its metadata file is gone. */
+    CV_DO(cv_lake_open_catalog(args.config, words.items[0], &lake, err));
+    CV_DO(cv_table_name_parse(words.items[0], &arena, &name, err));
+    CV_TRY(lake.catalog->ops->load(lake.catalog, &name, &arena, &location, err), err, "table %s",
+           words.items[0]);
     *ret_status = 0;
     if (!args.yes) {
-        (void)printf("%s would be taken out of the catalog; its files at %s stay. Add --yes to do "
-                     "it.\n",
-                     words.items[0], lake.table->metadata->location);
+        (void)printf("%s would be taken out of the catalog; its files stay, metadata %s. Add --yes "
+                     "to do it.\n",
+                     words.items[0], location);
         return CV_OK;
     }
-    CV_DO(lake.catalog->ops->drop(lake.catalog, &lake.table->name, err));
-    (void)printf("dropped %s; its files at %s are still there\n", words.items[0],
-                 lake.table->metadata->location);
+    CV_DO(lake.catalog->ops->drop(lake.catalog, &name, err));
+    (void)printf("dropped %s; its files are still there, metadata %s\n", words.items[0], location);
     return CV_OK;
 }
 

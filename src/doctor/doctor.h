@@ -60,10 +60,10 @@ struct cv_examination {
 
 struct cv_examine_config {
     struct cv_catalog *catalog;
-    struct cv_table *table; /* NULL: its metadata file cannot be read, `missing` tells */
-    const char *missing;    /* location that the catalog names */
-    const char *table_name; /* full, for commands */
-    const char *config;     /* file for commands, NULL = found without --config */
+    struct cv_table *table;   /* NULL: its metadata file cannot be read, `missing` tells */
+    const char *missing;      /* location that the catalog names */
+    const char *table_name;   /* full, for commands */
+    const char *config;       /* file for commands, NULL = found without --config */
     const struct cv_job *job; /* NULL = only the table */
     int64_t now_ms;
     size_t memory_bytes;

@@ -85,6 +85,7 @@ void cv_judge_no_orphans(struct cv_doctor *d);
 void cv_judge_storage(struct cv_doctor *d);
 void cv_judge_orphans(struct cv_doctor *d);
 void cv_judge_missing(struct cv_doctor *d);
+void cv_judge_broker(struct cv_doctor *d);
 void cv_judge_retries(struct cv_doctor *d);
 void cv_judge_unknown_commit(struct cv_doctor *d);
 void cv_judge_position(struct cv_doctor *d);

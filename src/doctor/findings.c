@@ -14,6 +14,7 @@ static const struct cv_finding_row rows[] = {
     {"offset-out-of-range", CV_SEVERITY_CRITICAL, cv_judge_out_of_range},
     {"position-mismatch", CV_SEVERITY_CRITICAL, cv_judge_position},
     {"retention-headroom", CV_SEVERITY_WARNING, cv_judge_headroom},
+    {"broker-not-reached", CV_SEVERITY_NOTE, cv_judge_broker},
     {"stuck-partition", CV_SEVERITY_WARNING, cv_judge_stuck},
     {"schema-drift", CV_SEVERITY_WARNING, cv_judge_schema},
     {"dead-letters", CV_SEVERITY_WARNING, cv_judge_dead_letters},
@@ -52,9 +53,11 @@ struct cv_finding *cv_doctor_add(struct cv_doctor *d, int64_t number, const char
 
     cv_array_reserve(&exam->findings, &exam->capacity, exam->count + 1);
     finding = &exam->findings[exam->count++];
-    *finding = (struct cv_finding){
-        .name = d->row->name, .severity = d->row->severity, .number = number, .why = "",
-        .expected = ""};
+    *finding = (struct cv_finding){.name = d->row->name,
+                                   .severity = d->row->severity,
+                                   .number = number,
+                                   .why = "",
+                                   .expected = ""};
     va_start(args, format);
     finding->what = text_of(d, format, args);
     va_end(args);
@@ -85,8 +88,8 @@ const char *cv_doctor_duration(struct cv_doctor *d, int64_t ms)
     static const struct {
         int64_t ms;
         const char *name;
-    } units[] = {{CV_MS_PER_DAY, "day"}, {CV_MS_PER_HOUR, "hour"}, {60000, "minute"},
-                 {1000, "second"}};
+    } units[] = {
+        {CV_MS_PER_DAY, "day"}, {CV_MS_PER_HOUR, "hour"}, {60000, "minute"}, {1000, "second"}};
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(units); i++) {
         int64_t count = ms / units[i].ms;
@@ -107,7 +110,7 @@ const char *cv_doctor_config_flag(const struct cv_examine_config *config, struct
 static const char *quoted(const char *value, struct cv_arena *arena)
 {
     return strpbrk(value, " '\"$&;<>|*?()[]{}~#\\`!") ? cv_arena_printf(arena, "\"%s\"", value)
-                                                       : value;
+                                                      : value;
 }
 
 /* "older_than" → "older-than", as the command's flags are spelt. */
@@ -129,9 +132,9 @@ const char *cv_doctor_command(const struct cv_examine_config *config,
                                     config->table_name, cv_doctor_config_flag(config, arena));
 
     for (size_t i = 0; i < arguments->count; i++)
-        command = cv_arena_printf(arena, "%s --%s %s", command,
-                                  flag_of(arguments->items[i].key, arena),
-                                  quoted(arguments->items[i].value, arena));
+        command =
+            cv_arena_printf(arena, "%s --%s %s", command, flag_of(arguments->items[i].key, arena),
+                            quoted(arguments->items[i].value, arena));
     return command;
 }
 

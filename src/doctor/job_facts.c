@@ -86,15 +86,30 @@ static void look_at_checkpoint(struct cv_doctor *d)
         read_table_position(d, "");
 }
 
+struct patience {
+    const struct cv_examine_config *config;
+    int64_t deadline_us;
+};
+
+static bool out_of_patience(void *context)
+{
+    const struct patience *patience = context;
+    const struct cv_examine_config *config = patience->config;
+
+    return cv_monotonic_us() > patience->deadline_us ||
+           (config->stopping && config->stopping(config->stopping_context));
+}
+
 static enum cv_code look_at_kafka(struct cv_doctor *d, struct cv_error *err)
 {
+    struct patience patience = {d->config, cv_monotonic_us() + SERVER_WAIT_US};
     CV_CLEANUP(cv_source_freep) struct cv_source *source = NULL;
     struct cv_source_options options = d->config->job->source;
     struct cv_source_config config = {.options = &options,
                                       .job = d->config->job->options.job,
                                       .memory_bytes = (size_t)32 << 20,
-                                      .cancelled = d->config->stopping,
-                                      .cancel_context = d->config->stopping_context};
+                                      .cancelled = out_of_patience,
+                                      .cancel_context = &patience};
 
     options.poll_timeout_us = CV_MIN(options.poll_timeout_us, SERVER_WAIT_US);
     options.fail_on_data_loss = false; /* loss is what is looked for */
@@ -103,24 +118,19 @@ static enum cv_code look_at_kafka(struct cv_doctor *d, struct cv_error *err)
                              &d->kafka, err);
 }
 
-static bool registry_is_late(void *context)
-{
-    return cv_monotonic_us() > *(const int64_t *)context;
-}
-
 /* The decoder compares the registry's latest schema with the table; fields without a column are an
  * error when they may not be ignored. */
 static void look_at_schema(struct cv_doctor *d)
 {
     const struct cv_job *job = d->config->job;
-    int64_t deadline_us = cv_monotonic_us() + SERVER_WAIT_US;
+    struct patience patience = {d->config, cv_monotonic_us() + SERVER_WAIT_US};
     struct cv_decoder_config config = {
         .options = &job->value,
         .select = job->options.select,
         .include_headers = job->source.include_headers,
         .table = cv_table_metadata_schema(d->metadata),
-        .cancelled = registry_is_late,
-        .cancel_context = &deadline_us,
+        .cancelled = out_of_patience,
+        .cancel_context = &patience,
     };
     struct cv_decoder *decoder = NULL;
     struct cv_error err = CV_ERROR_INIT;
@@ -137,13 +147,12 @@ static void look_at_schema(struct cv_doctor *d)
 
 enum cv_code cv_doctor_look_at_job(struct cv_doctor *d, struct cv_error *err)
 {
-    enum cv_code code;
+    const struct cv_examine_config *config = d->config;
 
     look_at_checkpoint(d);
     look_at_schema(d);
-    code = look_at_kafka(d, &d->kafka_error);
-    d->kafka_known = code == CV_OK;
-    if (code == CV_CANCELLED)
+    d->kafka_known = look_at_kafka(d, &d->kafka_error) == CV_OK;
+    if (config->stopping && config->stopping(config->stopping_context))
         return cv_fail(err, CV_CANCELLED, "cancelled");
     return CV_OK;
 }

@@ -5,13 +5,13 @@
 
 #include "base/time.h"
 
-#define RETRY_PERCENT      5 /* of commits, that others alarm at */
-#define RETRIES_MIN        3
-#define HEADROOM_PERCENT   25 /* of the retention */
-#define HEADROOM_CRITICAL  10
-#define STUCK_TRIGGERS     10
-#define STUCK_MS_MIN       (10 * 60 * CV_MS_PER_SECOND)
-#define FRESH_MS           CV_MS_PER_DAY
+#define RETRY_PERCENT     5 /* of commits, that others alarm at */
+#define RETRIES_MIN       3
+#define HEADROOM_PERCENT  25 /* of the retention */
+#define HEADROOM_CRITICAL 10
+#define STUCK_TRIGGERS    10
+#define STUCK_MS_MIN      (10 * 60 * CV_MS_PER_SECOND)
+#define FRESH_MS          CV_MS_PER_DAY
 
 static const char *job_file(const struct cv_doctor *d)
 {
@@ -27,12 +27,12 @@ void cv_judge_retries(struct cv_doctor *d)
 
     if (totals->retried_commits < RETRIES_MIN)
         return;
-    finding = cv_doctor_add(d, totals->retried_commits,
-                            "%lld of %lld commits had to be tried again, %lld times in all "
-                            "(calve.json of the checkpoint, since %s)",
-                            (long long)totals->retried_commits, (long long)totals->batches,
-                            (long long)totals->retries,
-                            cv_expiry_time(totals->since_ms, 0, d->arena));
+    finding =
+        cv_doctor_add(d, totals->retried_commits,
+                      "%lld of %lld commits had to be tried again, %lld times in all "
+                      "(calve.json of the checkpoint, since %s)",
+                      (long long)totals->retried_commits, (long long)totals->batches,
+                      (long long)totals->retries, cv_expiry_time(totals->since_ms, 0, d->arena));
     if (totals->retried_commits * 100 < totals->batches * RETRY_PERCENT)
         finding->severity = CV_SEVERITY_NOTE;
     finding->why = "another program commits to the table at the same time; each try reads and "
@@ -52,8 +52,9 @@ void cv_judge_unknown_commit(struct cv_doctor *d)
     finding = cv_doctor_add(d, evidence->logged,
                             "batch %lld was begun and not noted as done; the table %s",
                             (long long)evidence->logged,
-                            evidence->table_epoch == evidence->logged ? "has it" : "does not have "
-                                                                                   "it");
+                            evidence->table_epoch == evidence->logged ? "has it"
+                                                                      : "does not have "
+                                                                        "it");
     finding->why = "the process ended between the two; what of it is true is in the table alone";
     finding->command = cv_doctor_text(d, "calve run %s", job_file(d));
     finding->expected = evidence->table_epoch == evidence->logged
@@ -89,11 +90,11 @@ static void compare_with_checkpoint(struct cv_doctor *d)
 
     if (!facts->known || facts->used || !what)
         return;
-    finding = cv_doctor_add(d, facts->evidence.table_epoch,
-                            "%s (table: batch %lld, checkpoint: batch %lld logged, %lld done)", what,
-                            (long long)facts->evidence.table_epoch,
-                            (long long)facts->evidence.logged,
-                            (long long)facts->evidence.committed);
+    finding =
+        cv_doctor_add(d, facts->evidence.table_epoch,
+                      "%s (table: batch %lld, checkpoint: batch %lld logged, %lld done)", what,
+                      (long long)facts->evidence.table_epoch, (long long)facts->evidence.logged,
+                      (long long)facts->evidence.committed);
     finding->why = "the next start stops: to go on either way would lose or double rows";
     finding->command = cv_doctor_text(d, "calve run %s --resume-from=table", job_file(d));
     finding->expected = "goes on after what the table has; --resume-from=checkpoint after what the "
@@ -111,8 +112,8 @@ static void compare_with_group(struct cv_doctor *d)
     for (size_t i = 0; i < d->kafka.count; i++) {
         const struct cv_partition_health *p = &d->kafka.partitions[i];
 
-        if (p->committed < 0 || !cv_offsets_find(&d->checkpoint.table_position, p->topic,
-                                                 p->partition))
+        if (p->committed < 0 ||
+            !cv_offsets_find(&d->checkpoint.table_position, p->topic, p->partition))
             continue;
         ahead += CV_MAX(p->committed - p->position, 0);
         behind += CV_MAX(p->position - p->committed, 0);
@@ -164,6 +165,21 @@ void cv_judge_out_of_range(struct cv_doctor *d)
     finding->expected = "goes on at the earliest records that are left and counts the lost ones";
 }
 
+void cv_judge_broker(struct cv_doctor *d)
+{
+    struct cv_finding *finding;
+
+    if (!d->metadata || !d->config->job || d->kafka_known)
+        return;
+    finding = cv_doctor_add(d, 1, "no broker answered%s%s",
+                            d->kafka_error.code == CV_CANCELLED ? "" : ": ",
+                            d->kafka_error.code == CV_CANCELLED ? "" : d->kafka_error.message);
+    finding->why = "the topic's side is not judged: lost records, retention, partitions that stand "
+                   "still";
+    finding->command = cv_doctor_text(d, "calve check %s", job_file(d));
+    finding->expected = "tells what is wrong with the connection";
+}
+
 static int64_t lag_of(const struct cv_partition_health *p)
 {
     return CV_MAX(p->latest - CV_MAX(p->position, p->earliest), 0);
@@ -192,20 +208,19 @@ void cv_judge_headroom(struct cv_doctor *d)
     }
     if (!worst)
         return;
-    finding = cv_doctor_add(d, CV_MAX(least_ms, 0),
-                            least_ms > 0
-                                ? "the oldest unread record of %s[%d] may be deleted in %s: "
-                                  "retention.ms is %s"
-                                : "the oldest unread record of %s[%d] may be deleted any moment "
-                                  "(%s left): retention.ms is %s",
-                            worst->topic, worst->partition, cv_doctor_duration(d, least_ms),
-                            cv_doctor_duration(d, retention_ms));
+    finding =
+        cv_doctor_add(d, CV_MAX(least_ms, 0),
+                      least_ms > 0 ? "the oldest unread record of %s[%d] may be deleted in %s: "
+                                     "retention.ms is %s"
+                                   : "the oldest unread record of %s[%d] may be deleted any moment "
+                                     "(%s left): retention.ms is %s",
+                      worst->topic, worst->partition, cv_doctor_duration(d, least_ms),
+                      cv_doctor_duration(d, retention_ms));
     if (least_ms * 100 < retention_ms * HEADROOM_CRITICAL)
         finding->severity = CV_SEVERITY_CRITICAL;
     finding->why = "what the broker deletes before it was read is lost";
-    finding->command = d->checkpoint.used
-                           ? NULL
-                           : cv_doctor_text(d, "calve run %s --available-now", job_file(d));
+    finding->command =
+        d->checkpoint.used ? NULL : cv_doctor_text(d, "calve run %s --available-now", job_file(d));
     finding->expected = d->checkpoint.used
                             ? "raise retention.ms of the topic until the job has caught up"
                             : "reads what is there; else raise retention.ms of the topic";

@@ -7,20 +7,20 @@
 #include "base/map.h"
 #include "base/time.h"
 
-#define COMMITS_TO_JUDGE      10 /* fewer appends show no rate */
-#define MINUTE_MS             (60 * CV_MS_PER_SECOND)
-#define AVOIDABLE_WARN        5 /* a rewrite of 5 files is Iceberg's smallest by default */
-#define AVOIDABLE_CRITICAL    10000
-#define OPEN_FILES_WARN       500
-#define MANIFESTS_WARN        32
-#define FILES_PER_MANIFEST    100 /* with more than that in each, their number does not hurt */
-#define SNAPSHOTS_WARN        100
-#define SNAPSHOTS_CRITICAL    5000
-#define METADATA_JSON_WARN    (INT64_C(5) << 20)
-#define METADATA_DAY_WARN     (INT64_C(2) << 30) /* written a day by commits */
-#define METADATA_JSON_TALKS   (INT64_C(256) << 10)
-#define METADATA_FILES_WARN   10
-#define HISTORY_WITHOUT_END   20 /* snapshots since the table's first one */
+#define COMMITS_TO_JUDGE    10 /* fewer appends show no rate */
+#define MINUTE_MS           (60 * CV_MS_PER_SECOND)
+#define AVOIDABLE_WARN      5 /* a rewrite of 5 files is Iceberg's smallest by default */
+#define AVOIDABLE_CRITICAL  10000
+#define OPEN_FILES_WARN     500
+#define MANIFESTS_WARN      32
+#define FILES_PER_MANIFEST  100 /* with more than that in each, their number does not hurt */
+#define SNAPSHOTS_WARN      100
+#define SNAPSHOTS_CRITICAL  5000
+#define METADATA_JSON_WARN  (INT64_C(5) << 20)
+#define METADATA_DAY_WARN   (INT64_C(2) << 30) /* written a day by commits */
+#define METADATA_JSON_TALKS (INT64_C(256) << 10)
+#define METADATA_FILES_WARN 10
+#define HISTORY_WITHOUT_END 20 /* snapshots since the table's first one */
 
 static int64_t commits_per_day(const struct cv_doctor *d)
 {
@@ -54,8 +54,9 @@ void cv_judge_trigger(struct cv_doctor *d)
     if (m->data_files && m->data_bytes / m->data_files >= m->target_bytes / 2)
         return; /* so much data that even such a trigger fills its files */
     if (set && job->trigger.interval_us == 0)
-        finding = cv_doctor_add(d, 0, "the trigger is \"at once\": as many commits as the table "
-                                      "can take");
+        finding = cv_doctor_add(d, 0,
+                                "the trigger is \"at once\": as many commits as the table "
+                                "can take");
     else if (set)
         finding = cv_doctor_add(d, CV_US_PER_DAY / job->trigger.interval_us,
                                 "a trigger of %s makes up to %lld commits a day",
@@ -79,17 +80,17 @@ void cv_judge_avoidable_files(struct cv_doctor *d)
 
     if (m->mergeable_files < AVOIDABLE_WARN)
         return;
-    finding = cv_doctor_add(d, m->avoidable_files,
-                            "%lld data files where %lld would do: %lld are avoidable",
-                            (long long)m->data_files, (long long)m->possible_files,
-                            (long long)m->avoidable_files);
+    finding = cv_doctor_add(
+        d, m->avoidable_files, "%lld data files where %lld would do: %lld are avoidable",
+        (long long)m->data_files, (long long)m->possible_files, (long long)m->avoidable_files);
     if (m->avoidable_files >= AVOIDABLE_CRITICAL)
         finding->severity = CV_SEVERITY_CRITICAL;
     finding->why = "a query opens every file it cannot skip: planning time and requests grow with "
                    "their number, while the data does not";
     cv_doctor_advise(d, finding, "rewrite-data-files", "min-input-files", "2", NULL);
     finding->expected = cv_doctor_text(
-        d, "about %lld files of up to %s, the same rows; the replaced ones go when snapshots expire",
+        d,
+        "about %lld files of up to %s, the same rows; the replaced ones go when snapshots expire",
         (long long)m->possible_files, cv_doctor_bytes(d, m->target_bytes));
 }
 
@@ -121,12 +122,13 @@ void cv_judge_manifests(struct cv_doctor *d)
     if (m->avoidable_manifests < MANIFESTS_WARN ||
         m->data_files / m->manifests >= FILES_PER_MANIFEST)
         return;
-    finding = cv_doctor_add(d, m->avoidable_manifests,
-                            "%lld manifests of %s in all: %lld are avoidable",
-                            (long long)m->manifests, cv_doctor_bytes(d, m->manifest_bytes),
-                            (long long)m->avoidable_manifests);
-    finding->why = "planning a query reads every manifest, one request each; an append adds one and "
-                   "merges none";
+    finding =
+        cv_doctor_add(d, m->avoidable_manifests, "%lld manifests of %s in all: %lld are avoidable",
+                      (long long)m->manifests, cv_doctor_bytes(d, m->manifest_bytes),
+                      (long long)m->avoidable_manifests);
+    finding->why =
+        "planning a query reads every manifest, one request each; an append adds one and "
+        "merges none";
     cv_doctor_advise(d, finding, "rewrite-manifests", NULL);
     finding->expected = cv_doctor_text(d, "%lld manifests, sorted by partition",
                                        (long long)(m->manifests - m->avoidable_manifests));
@@ -140,17 +142,17 @@ void cv_judge_snapshots(struct cv_doctor *d)
 
     if (m->snapshots < SNAPSHOTS_WARN || expiry->removed < m->snapshots / 4)
         return;
-    finding = cv_doctor_add(d, m->snapshots, "%lld snapshots, the oldest %s old",
-                            (long long)m->snapshots,
-                            cv_doctor_duration(d, d->now_ms - m->oldest_snapshot_ms));
+    finding =
+        cv_doctor_add(d, m->snapshots, "%lld snapshots, the oldest %s old", (long long)m->snapshots,
+                      cv_doctor_duration(d, d->now_ms - m->oldest_snapshot_ms));
     if (m->snapshots >= SNAPSHOTS_CRITICAL)
         finding->severity = CV_SEVERITY_CRITICAL;
     finding->why = "every commit writes all of them into a new metadata.json, and their old files "
                    "stay in storage";
     cv_doctor_advise_expiry(d, finding);
-    finding->expected = cv_doctor_text(
-        d, "%lld snapshots less; the newest position of every stream is kept",
-        (long long)expiry->removed);
+    finding->expected =
+        cv_doctor_text(d, "%lld snapshots less; the newest position of every stream is kept",
+                       (long long)expiry->removed);
 }
 
 void cv_judge_metadata_size(struct cv_doctor *d)
@@ -165,8 +167,8 @@ void cv_judge_metadata_size(struct cv_doctor *d)
                             cv_doctor_bytes(d, bytes), (long long)commits_per_day(d));
     finding->why = "every commit and every query that opens the table moves all of it";
     cv_doctor_advise_expiry(d, finding);
-    finding->expected = cv_doctor_text(d, "%lld snapshots less in it",
-                                       (long long)d->exam->expiry.removed);
+    finding->expected =
+        cv_doctor_text(d, "%lld snapshots less in it", (long long)d->exam->expiry.removed);
 }
 
 void cv_judge_metadata_cleanup(struct cv_doctor *d)
@@ -209,11 +211,11 @@ void cv_judge_refs(struct cv_doctor *d)
         finding = cv_doctor_add(d, ref->snapshot_id, "%s %s holds snapshot %lld, %s old, for ever",
                                 kind, ref->name, (long long)ref->snapshot_id,
                                 cv_doctor_duration(d, d->now_ms - at->timestamp_ms));
-        finding->why = "no expiry touches what a branch or tag needs, and this one has no age limit";
-        finding->command = cv_doctor_text(d, "calve maintain drop-%s %s%s --%s %s", kind,
-                                          d->config->table_name,
-                                          cv_doctor_config_flag(d->config, d->arena), kind,
-                                          ref->name);
+        finding->why =
+            "no expiry touches what a branch or tag needs, and this one has no age limit";
+        finding->command =
+            cv_doctor_text(d, "calve maintain drop-%s %s%s --%s %s", kind, d->config->table_name,
+                           cv_doctor_config_flag(d->config, d->arena), kind, ref->name);
         finding->expected = "if nobody needs it: the next expiry frees its snapshots";
     }
 }
@@ -285,8 +287,7 @@ void cv_judge_writers(struct cv_doctor *d)
 
     for (size_t i = 0; d->metadata && i < d->metadata->snapshot_count; i++) {
         const struct cv_snapshot *snapshot = &d->metadata->snapshots[i];
-        struct writer *writer =
-            writer_named(&writers, writer_of(snapshot, d->arena), d->arena);
+        struct writer *writer = writer_named(&writers, writer_of(snapshot, d->arena), d->arena);
         const char *operation = cv_properties_get_or(&snapshot->summary, "operation", "append");
 
         writer->commits++;
@@ -317,7 +318,7 @@ static struct cv_finding *add_unscheduled(struct cv_doctor *d, const char *proce
     if (!streams(d) || cv_schedule_find(&d->schedule, procedure))
         return NULL;
     finding = cv_doctor_add(d, 0, "the job has no %s in a maintenance: section", procedure);
-    finding->expected = cv_doctor_text(d, "add to %s, under maintenance:  %s: {%s}",
+    finding->expected = cv_doctor_text(d, "write into %s:\n  maintenance:\n    %s: {%s}",
                                        d->config->job->file.path, procedure, example);
     return finding;
 }
@@ -354,8 +355,9 @@ void cv_judge_no_expiry(struct cv_doctor *d)
         finding = cv_doctor_add(d, (int64_t)d->metadata->snapshot_count,
                                 "no snapshot was ever expired: all %zu since the first are there",
                                 d->metadata->snapshot_count);
-        finding->expected = cv_doctor_text(d, "%lld snapshots less; run it every day, or let the "
-                                              "job do it (maintenance: expire-snapshots)",
+        finding->expected = cv_doctor_text(d,
+                                           "%lld snapshots less; run it every day, or let the "
+                                           "job do it (maintenance: expire-snapshots)",
                                            (long long)d->exam->expiry.removed);
     }
     if (!finding)
@@ -392,11 +394,11 @@ void cv_judge_storage(struct cv_doctor *d)
 
     if (!d->metadata || !s->known)
         return;
-    finding = cv_doctor_add(d, s->live_bytes + s->old_bytes + s->orphan_bytes + s->metadata_bytes,
-                            "%s live, %s held by older snapshots only, %s orphan, %s metadata",
-                            cv_doctor_bytes(d, s->live_bytes), cv_doctor_bytes(d, s->old_bytes),
-                            cv_doctor_bytes(d, s->orphan_bytes),
-                            cv_doctor_bytes(d, s->metadata_bytes));
+    finding =
+        cv_doctor_add(d, s->live_bytes + s->old_bytes + s->orphan_bytes + s->metadata_bytes,
+                      "%s live, %s held by older snapshots only, %s orphan, %s metadata",
+                      cv_doctor_bytes(d, s->live_bytes), cv_doctor_bytes(d, s->old_bytes),
+                      cv_doctor_bytes(d, s->orphan_bytes), cv_doctor_bytes(d, s->metadata_bytes));
     finding->why = "only live bytes answer queries of today";
     if (s->old_bytes <= s->live_bytes / 2 || !d->exam->expiry.removed)
         return;
@@ -412,10 +414,9 @@ void cv_judge_orphans(struct cv_doctor *d)
 
     if (!d->metadata || !s->known || !s->settled_orphan_files)
         return;
-    finding = cv_doctor_add(d, s->settled_orphan_files,
-                            "%lld files of %s, older than 3 days, are named by no snapshot",
-                            (long long)s->settled_orphan_files,
-                            cv_doctor_bytes(d, s->settled_orphan_bytes));
+    finding = cv_doctor_add(
+        d, s->settled_orphan_files, "%lld files of %s, older than 3 days, are named by no snapshot",
+        (long long)s->settled_orphan_files, cv_doctor_bytes(d, s->settled_orphan_bytes));
     finding->why = "leftovers of failed writes and of metadata files that nobody deletes: paid for "
                    "and never read";
     cv_doctor_advise(d, finding, "remove-orphan-files", NULL);
@@ -432,9 +433,10 @@ void cv_judge_missing(struct cv_doctor *d)
         return;
     finding = cv_doctor_add(d, 1, "the catalog names %s, which is not there", config->missing);
     finding->why = "nobody can open the table, whatever of its files is left";
-    finding->expected = "look in the folder for the newest *.metadata.json, take the entry out with "
-                        "calve table drop, and register that file with calve maintain "
-                        "register-table; if the folder is empty, the table is to be made anew";
+    finding->expected =
+        "look in the folder for the newest *.metadata.json, take the entry out with "
+        "calve table drop, and register that file with calve maintain "
+        "register-table; if the folder is empty, the table is to be made anew";
     finding->command = cv_doctor_text(d, "calve table drop %s%s", config->table_name,
                                       cv_doctor_config_flag(config, d->arena));
 }

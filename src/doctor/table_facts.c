@@ -15,9 +15,9 @@
 #define OPEN_GAPS          3  /* a partition is open for so many usual pauses after its last file */
 #define OPEN_MS_MAX        (30 * 60 * CV_MS_PER_SECOND)
 #define SLOW_GAP_MS        (60 * CV_MS_PER_SECOND)
-#define AGE_MS_DEFAULT     (5 * CV_MS_PER_DAY)  /* history.expire.max-snapshot-age-ms */
-#define SNAPSHOTS_KEPT_MAX 500                  /* that a day's window may leave */
-#define SETTLED_MS         (3 * CV_MS_PER_DAY)  /* remove-orphan-files' older_than */
+#define AGE_MS_DEFAULT     (5 * CV_MS_PER_DAY)          /* history.expire.max-snapshot-age-ms */
+#define SNAPSHOTS_KEPT_MAX 500                          /* that a day's window may leave */
+#define SETTLED_MS         (3 * CV_MS_PER_DAY)          /* remove-orphan-files' older_than */
 #define YOUNG_MS           (10 * 60 * CV_MS_PER_SECOND) /* may be a write on its way */
 
 static int compare_times(const void *a, const void *b)
@@ -106,6 +106,7 @@ static enum cv_code advise_expiry(struct cv_doctor *d, struct cv_error *err)
 struct split {
     struct cv_doctor *d;
     struct cv_location_set *live, *data, *metadata;
+    bool overflow; /* more live files than `live` has room for */
 };
 
 static void split_release(struct split *split)
@@ -121,7 +122,8 @@ static struct cv_str plain_location(struct cv_str location)
     const char *colon = memchr(location.ptr, ':', location.length);
     size_t skip;
 
-    if (!colon || colon == location.ptr || memchr(location.ptr, '/', (size_t)(colon - location.ptr)))
+    if (!colon || colon == location.ptr ||
+        memchr(location.ptr, '/', (size_t)(colon - location.ptr)))
         return location;
     skip = (size_t)(colon - location.ptr) + 1;
     while (skip + 1 < location.length && location.ptr[skip] == '/' && location.ptr[skip + 1] == '/')
@@ -136,7 +138,11 @@ static enum cv_code add(struct cv_location_set *set, struct cv_str location, str
 
 static enum cv_code note_live(void *context, const struct cv_data_file *file, struct cv_error *err)
 {
-    return add(((struct split *)context)->live, cv_str_from(file->path), err);
+    struct split *split = context;
+
+    (void)err;
+    split->overflow |= add(split->live, cv_str_from(file->path), NULL) != CV_OK;
+    return CV_OK;
 }
 
 static enum cv_code note_reached(void *context, const struct cv_reached *reached,
@@ -244,42 +250,53 @@ static enum cv_code reach_all(struct split *split, struct cv_error *err)
 static enum cv_code measure(struct split *split, struct cv_error *err)
 {
     struct cv_doctor *d = split->d;
-    struct cv_measure_config config = {.now_ms = d->now_ms,
-                                       .open_ms = open_window(d),
-                                       .live = note_live,
-                                       .context = split};
+    struct cv_measure_config config = {
+        .now_ms = d->now_ms, .open_ms = open_window(d), .live = note_live, .context = split};
     struct cv_table_measures *m = &d->exam->measures;
     struct cv_storage_split *storage = &d->exam->storage;
 
     CV_DO(cv_table_measure(d->config->table, &config, m, err));
     storage->live_bytes = m->data_bytes + m->delete_bytes;
-    storage->live_files = m->data_files + m->position_delete_files + m->equality_delete_files +
-                          m->deletion_vectors;
+    storage->live_files =
+        m->data_files + m->position_delete_files + m->equality_delete_files + m->deletion_vectors;
     return CV_OK;
 }
 
+static enum cv_code list_folder(struct split *split, struct cv_error *err)
+{
+    const struct cv_doctor *d = split->d;
+
+    if (split->overflow)
+        return cv_fail(err, CV_LIMIT, "too many live files");
+    CV_DO(reach_all(split, err));
+    CV_DO(note_table_files(split, err));
+    return cv_store_list(d->config->table->store, d->metadata->location, count_listed, split, err);
+}
+
+/* Reading may go where listing does not, and a table may have more files than the memory holds: the
+ * rest stands without the split. */
 static enum cv_code split_storage(struct split *split, struct cv_error *err)
 {
     struct cv_doctor *d = split->d;
-    struct cv_store *store = d->config->table->store;
+    struct cv_storage_split *storage = &d->exam->storage;
     size_t share = d->config->memory_bytes / 4;
     enum cv_code code;
 
-    split->live = cv_location_set_new(share);
-    split->data = cv_location_set_new(share);
-    split->metadata = cv_location_set_new(share);
+    split->live = cv_location_set_new(share, 0, 1);
+    split->data = cv_location_set_new(share, 0, 1);
+    split->metadata = cv_location_set_new(share, 0, 1);
     CV_DO(measure(split, err));
-    CV_DO(reach_all(split, err));
-    CV_DO(note_table_files(split, err));
-    (void)cv_store_size(store, d->config->table->metadata_location,
-                        &d->exam->storage.metadata_json_bytes, NULL);
-    code = cv_store_list(store, d->metadata->location, count_listed, split, err);
-    d->exam->storage.known = code == CV_OK;
-    if (code == CV_UNSUPPORTED || code == CV_AUTH || code == CV_IO) {
-        cv_error_clear(err); /* reading goes, listing does not: the rest stands without it */
-        return CV_OK;
-    }
-    return code;
+    (void)cv_store_size(d->config->table->store, d->config->table->metadata_location,
+                        &storage->metadata_json_bytes, NULL);
+    code = list_folder(split, err);
+    storage->known = code == CV_OK;
+    if (code != CV_UNSUPPORTED && code != CV_AUTH && code != CV_IO && code != CV_LIMIT)
+        return code;
+    *storage = (struct cv_storage_split){.live_bytes = storage->live_bytes,
+                                         .live_files = storage->live_files,
+                                         .metadata_json_bytes = storage->metadata_json_bytes};
+    cv_error_clear(err);
+    return CV_OK;
 }
 
 enum cv_code cv_doctor_look_at_table(struct cv_doctor *d, struct cv_error *err)

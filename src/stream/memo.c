@@ -71,14 +71,10 @@ static const struct {
     const char *key;
     size_t offset;
 } totals[] = {
-    TOTAL("since", since_ms),
-    TOTAL("batches", batches),
-    TOTAL("records", records),
-    TOTAL("badRecords", bad),
-    TOTAL("droppedRecords", dropped),
-    TOTAL("lostRecords", lost),
-    TOTAL("lastBad", last_bad_ms),
-    TOTAL("retriedCommits", retried_commits),
+    TOTAL("since", since_ms),         TOTAL("batches", batches),
+    TOTAL("records", records),        TOTAL("badRecords", bad),
+    TOTAL("droppedRecords", dropped), TOTAL("lostRecords", lost),
+    TOTAL("lastBad", last_bad_ms),    TOTAL("retriedCommits", retried_commits),
     TOTAL("commitRetries", retries),
 };
 

@@ -37,7 +37,7 @@ static void reads_intervals_conditions_and_arguments(void **state)
                   "  threads: 2\n"
                   "  expire-snapshots: {every: 1h, when: snapshots > 50, retain_last: 10,\n"
                   "                     snapshot_ids: [1, 2]}\n"
-                  "  remove_orphan_files: 1 day\n",
+                  "  expire_snapshots: 1 day\n",
                   &schedule),
         &err);
     assert_int_equal(schedule.options.close_after_us, 120 * CV_US_PER_SECOND);
@@ -51,7 +51,7 @@ static void reads_intervals_conditions_and_arguments(void **state)
     assert_int_equal(schedule.entries[0].threshold, 50);
     assert_int_equal(schedule.entries[0].arguments.count, 2);
     assert_string_equal(cv_properties_get(&schedule.entries[0].arguments, "snapshot_ids"), "1,2");
-    assert_string_equal(schedule.entries[1].procedure->name, "remove-orphan-files");
+    assert_string_equal(schedule.entries[1].procedure->name, "expire-snapshots");
     assert_int_equal(schedule.entries[1].every_us, CV_US_PER_DAY);
     assert_null(schedule.entries[1].measure);
     assert_ptr_equal(cv_schedule_find(&schedule, "expire-snapshots"), &schedule.entries[0]);
@@ -91,7 +91,7 @@ static void faults_name_their_line(void **state)
         struct cv_schedule schedule = {0};
 
         cv_error_clear(&err);
-        if (read(cases[i].section, &schedule) == CV_OK)
+        if (read_text(cases[i].section, &schedule) == CV_OK)
             fail_msg("%s was read", cases[i].section);
         if (!strstr(err.message, cases[i].message) || !strstr(err.message, "line 3"))
             fail_msg("%s gives %s", cases[i].section, err.message);
