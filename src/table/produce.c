@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/time.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum cv_code cv_check_branch(const struct cv_table *table, const struct cv_table_metadata *metadata,
@@ -191,6 +192,14 @@ enum cv_code cv_commit_add_snapshot(struct cv_commit *commit, struct cv_table_me
     assign(commit, made, snapshot.sequence_number);
     CV_DO(write_list(commit, next, made, &snapshot, err));
     return cv_table_metadata_add_snapshot(next, &snapshot, branch, err);
+}
+
+void cv_summary_put_count(struct cv_properties *summary, const char *key, size_t value)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%zu", value);
+    cv_properties_set(summary, key, text);
 }
 
 void cv_summary_put_engine(struct cv_properties *summary)

@@ -52,6 +52,7 @@ struct cv_new_snapshot {
 enum cv_code cv_commit_add_snapshot(struct cv_commit *commit, struct cv_table_metadata *next,
                                     const struct cv_new_snapshot *snapshot, struct cv_error *err);
 
+void cv_summary_put_count(struct cv_properties *summary, const char *key, size_t value);
 /* engine-name and engine-version. */
 void cv_summary_put_engine(struct cv_properties *summary);
 /* "snapshot 7 (replace by spark 4.0.1 at 2026-01-01 00:00:00.000)": who committed what. */

@@ -6,8 +6,6 @@
 #include "table/position_int.h"
 #include "table/rewrite_int.h"
 
-#include <stdio.h>
-
 struct rewriting {
     const struct cv_rewrite *rewrite;
     struct cv_removal removal;
@@ -25,14 +23,6 @@ static void rewriting_release(struct rewriting *r)
     cv_carried_positions_release(&r->carried);
 }
 
-static void put_count(struct cv_properties *summary, const char *key, size_t value)
-{
-    char text[24];
-
-    (void)snprintf(text, sizeof text, "%zu", value);
-    cv_properties_set(summary, key, text);
-}
-
 static void fill_summary(const struct rewriting *r, const struct cv_snapshot *parent,
                          size_t row_count, struct cv_properties *summary)
 {
@@ -40,9 +30,9 @@ static void fill_summary(const struct rewriting *r, const struct cv_snapshot *pa
 
     cv_properties_set(summary, "operation", "replace");
     cv_snapshot_summary_totals(&parent->summary, &r->changes.changes, summary);
-    put_count(summary, "manifests-created", created);
-    put_count(summary, "manifests-kept", row_count - created);
-    put_count(summary, "manifests-replaced", r->removal.replaced_manifests);
+    cv_summary_put_count(summary, "manifests-created", created);
+    cv_summary_put_count(summary, "manifests-kept", row_count - created);
+    cv_summary_put_count(summary, "manifests-replaced", r->removal.replaced_manifests);
     cv_summary_put_engine(summary);
     if (r->rewrite->summary)
         cv_properties_copy(summary, r->rewrite->summary);
