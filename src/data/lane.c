@@ -142,20 +142,29 @@ static bool must_wait(struct cv_data_writer *writer, const struct cv_partition *
                                                              atomic_load(&writer->open_max));
 }
 
-/* A file ends at the target, unless next to nothing is still to come. */
-static bool is_full(struct cv_data_writer *writer, const struct cv_partition *partition)
+/* What is still to come would be next to nothing. */
+static bool rest_is_small(struct cv_data_writer *writer, const struct cv_partition *partition)
 {
-    int64_t length = cv_parquet_writer_length(partition->parquet);
-    int64_t left;
+    int64_t rows = cv_parquet_writer_rows(partition->parquet);
+    int64_t left = writer->config.expected_rows - atomic_load(&writer->rows_written);
+    double row_bytes = (double)cv_parquet_writer_length(partition->parquet) / (double)rows;
 
-    if (length < writer->target_bytes)
-        return false;
-    if (!writer->config.expected_rows)
-        return true;
-    left = writer->config.expected_rows - atomic_load(&writer->rows_written);
-    return left < 0 ||
-           (double)left * (double)length / (double)cv_parquet_writer_rows(partition->parquet) >
-               (double)writer->target_bytes / 20;
+    return writer->config.expected_rows && left >= 0 &&
+           (double)left * row_bytes < (double)writer->target_bytes / 10;
+}
+
+/* Rows that are not yet written count for more than they will take: an exact size is known only
+ * once the row group is closed. */
+static enum cv_code find_full(struct cv_data_writer *writer, struct cv_lane *lane,
+                              struct cv_partition *partition, bool *ret_full, struct cv_error *err)
+{
+    *ret_full = cv_parquet_writer_length(partition->parquet) >= writer->target_bytes;
+    if (!*ret_full || !writer->config.exact_target)
+        return CV_OK;
+    CV_DO(cv_lane_flush(lane, partition, err));
+    *ret_full = cv_parquet_writer_length(partition->parquet) >= writer->target_bytes / 20 * 19 &&
+                !rest_is_small(writer, partition);
+    return CV_OK;
 }
 
 enum cv_code cv_lane_append(struct cv_data_writer *writer, struct cv_lane *lane,
@@ -164,6 +173,7 @@ enum cv_code cv_lane_append(struct cv_data_writer *writer, struct cv_lane *lane,
 {
     struct cv_partition *partition = cv_lane_partition(lane, rows->group);
     struct cv_group_rows rest = *rows;
+    bool full;
 
     while (rest.rows.count) {
         struct cv_rows step = rest.rows;
@@ -179,7 +189,8 @@ enum cv_code cv_lane_append(struct cv_data_writer *writer, struct cv_lane *lane,
                partition->location);
         account(lane, partition);
         (void)atomic_fetch_add(&writer->rows_written, (int_fast64_t)step.count);
-        if (is_full(writer, partition))
+        CV_DO(find_full(writer, lane, partition, &full, err));
+        if (full)
             CV_DO(cv_lane_close(writer, lane, partition, err));
         rest.rows.index = rest.rows.index ? rest.rows.index + step.count : NULL;
         rest.rows.start += step.count;

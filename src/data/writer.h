@@ -31,8 +31,11 @@ struct cv_data_writer_config {
     const struct cv_partition_spec *spec; /* of the files; NULL = the table's default one */
     int32_t sort_order_id;                /* by which the caller appends; 0 = not sorted */
     int64_t target_file_bytes;            /* 0 = write.target-file-size-bytes */
-    /* How many rows will come, all into one partition (0 = unknown): a rest that would be less than
-     * a twentieth of the target stays in the last file. */
+    /* Files end at the target by their real size, not by an estimate that is higher while rows wait
+     * to be compressed. */
+    bool exact_target;
+    /* With exact_target: how many rows will come, all into one partition (0 = unknown). A rest of
+     * less than a tenth of the target stays in the last file. */
     int64_t expected_rows;
     size_t memory_bytes;         /* budget for open row groups, buffers and sorting */
     const char *spill_directory; /* NULL = the system's folder for temporary files */

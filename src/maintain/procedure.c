@@ -15,6 +15,7 @@ const struct cv_procedure *const cv_procedures[] = {
     &cv_procedure_expire_snapshots,
     &cv_procedure_remove_orphan_files,
     &cv_procedure_register_table,
+    &cv_procedure_rewrite_data_files,
     NULL,
 };
 

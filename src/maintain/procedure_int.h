@@ -9,5 +9,6 @@
 extern const struct cv_procedure cv_procedure_expire_snapshots;
 extern const struct cv_procedure cv_procedure_remove_orphan_files;
 extern const struct cv_procedure cv_procedure_register_table;
+extern const struct cv_procedure cv_procedure_rewrite_data_files;
 
 #endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One group: choice of the ways, the decoding way, and what both ways check. The other way is in
+ * rewrite_merge.c. */
+#include "maintain/rewrite_group.h"
+
+#include "base/fault.h"
+#include "data/writer.h"
+#include "maintain/rewrite_int.h"
+#include "maintain/row_sorter.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- ways ------------------------------------------------------------------------------------ */
+
+/* What keeps all files of the group from being merged. */
+static const char *group_reason(const struct cv_rewrite_run *run,
+                                const struct cv_rewrite_group *group)
+{
+    const struct cv_rewrite_bucket *bucket = &run->selection->buckets[group->bucket];
+
+    if (run->sort)
+        return "rows are sorted";
+    if (bucket->spec_id != run->settings->spec->spec_id || !bucket->one_partition)
+        return "another partition spec";
+    return NULL;
+}
+
+/* Files by way: when a rest to decode would make a file more than there need be, all is decoded. */
+static void settle(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                   struct cv_rewrite_way *ways)
+{
+    const struct cv_rewrite_rules *rules = &run->settings->rules;
+    int64_t merged = 0, decoded = 0;
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < group->count; i++) {
+        if (ways[i].way != CV_MERGE_DECODE) {
+            merged += group->files[i]->bytes;
+            continue;
+        }
+        decoded += group->files[i]->bytes;
+        if (!reason)
+            reason = ways[i].reason;
+    }
+    if (!reason ||
+        cv_rewrite_output_count(rules, merged) + cv_rewrite_output_count(rules, decoded) <=
+            group->expected_outputs)
+        return;
+    for (size_t i = 0; i < group->count; i++)
+        ways[i] = (struct cv_rewrite_way){.way = CV_MERGE_DECODE, .reason = reason};
+}
+
+static enum cv_code find_ways(const struct cv_rewrite_run *run,
+                              const struct cv_rewrite_group *group, struct cv_arena *arena,
+                              struct cv_rewrite_way **ret_ways, struct cv_error *err)
+{
+    struct cv_rewrite_way *ways = cv_arena_array(arena, struct cv_rewrite_way, group->count);
+    const char *reason = group_reason(run, group);
+
+    for (size_t i = 0; i < group->count; i++) {
+        if (reason)
+            ways[i] = (struct cv_rewrite_way){.way = CV_MERGE_DECODE, .reason = reason};
+        else
+            ways[i] = (struct cv_rewrite_way){.way = CV_MERGE_DECODE, .reason = "rows are decoded"};
+    }
+    settle(run, group, ways);
+    *ret_ways = ways;
+    return CV_OK;
+}
+
+static struct cv_rewrite_ways count_ways(const struct cv_rewrite_way *ways, size_t count)
+{
+    struct cv_rewrite_ways sums = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        sums.copied += ways[i].way == CV_MERGE_COPY;
+        sums.merged += ways[i].way == CV_MERGE_PAGES;
+        sums.decoded += ways[i].way == CV_MERGE_DECODE;
+        if (!sums.reason)
+            sums.reason = ways[i].reason;
+    }
+    return sums;
+}
+
+enum cv_code cv_rewrite_group_ways(const struct cv_rewrite_run *run,
+                                   const struct cv_rewrite_group *group, struct cv_arena *arena,
+                                   struct cv_rewrite_ways *ret_ways, struct cv_error *err)
+{
+    struct cv_rewrite_way *ways;
+
+    CV_DO(find_ways(run, group, arena, &ways, err));
+    *ret_ways = count_ways(ways, group->count);
+    return CV_OK;
+}
+
+/* --- decoding -------------------------------------------------------------------------------- */
+
+static enum cv_code write_batch(void *writer, const struct cv_batch *batch, struct cv_error *err)
+{
+    return cv_data_writer_append(writer, batch, err);
+}
+
+struct decoding {
+    const struct cv_rewrite_run *run;
+    struct cv_data_writer *writer;
+    struct cv_row_sorter *sorter; /* NULL = straight to the writer */
+    size_t scan_bytes;
+};
+
+static void decoding_release(struct decoding *decoding)
+{
+    cv_row_sorter_free(decoding->sorter);
+    cv_data_writer_abort(decoding->writer);
+}
+
+static enum cv_code decode_file(struct decoding *decoding, const struct cv_scan_task *task,
+                                struct cv_error *err)
+{
+    CV_CLEANUP(cv_scanner_freep) struct cv_scanner *scanner = NULL;
+    const struct cv_scan_config config = {
+        .store = decoding->run->store,
+        .metadata = decoding->run->selection->metadata,
+        .memory_bytes = decoding->scan_bytes,
+    };
+    struct cv_batch batch;
+
+    CV_DO(cv_scanner_open(&config, task, &scanner, err));
+    for (;;) {
+        CV_DO(cv_scanner_next(scanner, &batch, err));
+        if (!batch.row_count)
+            return CV_OK;
+        if (decoding->sorter)
+            CV_DO(cv_row_sorter_add(decoding->sorter, &batch, err));
+        else
+            CV_DO(cv_data_writer_append(decoding->writer, &batch, err));
+    }
+}
+
+/* Rows that will be written, as far as the manifests tell, where all fall into one file series. */
+static int64_t expected_rows(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                             const struct cv_rewrite_way *ways)
+{
+    int64_t rows = 0;
+
+    if (!run->selection->buckets[group->bucket].one_partition ||
+        run->settings->spec->spec_id != run->selection->metadata->default_spec_id)
+        return 0;
+    for (size_t i = 0; i < group->count; i++) {
+        const struct cv_rewrite_file *file = group->files[i];
+
+        if (ways[i].way == CV_MERGE_DECODE)
+            rows += file->records - CV_MIN(file->records, file->known_deletes);
+    }
+    return CV_MAX(rows, 0);
+}
+
+static enum cv_code open_decoding(const struct cv_rewrite_run *run,
+                                  const struct cv_rewrite_group *group,
+                                  const struct cv_rewrite_way *ways, struct decoding *decoding,
+                                  struct cv_error *err)
+{
+    size_t part = run->memory_bytes / 4;
+    const struct cv_data_writer_config config = {
+        .metadata = run->selection->metadata,
+        .store = run->store,
+        .name_prefix = run->name_prefix,
+        .epoch = atomic_fetch_add(run->next_task, 1),
+        .fanout = true,
+        .spec = run->settings->spec,
+        .sort_order_id = run->sort_order_id,
+        .target_file_bytes = group->split_bytes,
+        .exact_target = true,
+        .expected_rows = expected_rows(run, group, ways),
+        .memory_bytes = run->sort ? part : part * 2,
+        .spill_directory = run->maintenance->spill_directory,
+        .unsynced = true,
+    };
+
+    decoding->scan_bytes = part;
+    CV_DO(cv_data_writer_open(&config, &decoding->writer, err));
+    if (run->sort)
+        decoding->sorter =
+            cv_row_sorter_new(cv_table_metadata_schema(run->selection->metadata), run->sort,
+                              part * 2, run->maintenance->spill_directory);
+    return CV_OK;
+}
+
+static enum cv_code decode(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                           const struct cv_rewrite_way *ways, struct cv_rewrite_output *output,
+                           struct cv_error *err)
+{
+    CV_CLEANUP(decoding_release) struct decoding decoding = {.run = run};
+    struct cv_data_writer_counters counters;
+    struct cv_data_file *files;
+    size_t count;
+
+    CV_DO(open_decoding(run, group, ways, &decoding, err));
+    for (size_t i = 0; i < group->count; i++) {
+        const struct cv_scan_task *task = cv_rewrite_task(group->files[i]);
+
+        if (ways[i].way != CV_MERGE_DECODE)
+            continue;
+        CV_DO(cv_maintain_check_stop(run->maintenance, err));
+        CV_TRY(decode_file(&decoding, task, err), err, "%.1024s", task->data.file.path);
+        cv_maintain_meter_add(run->meter, group->files[i]->bytes);
+    }
+    if (decoding.sorter)
+        CV_DO(cv_row_sorter_drain(decoding.sorter, write_batch, decoding.writer, err));
+    CV_DO(cv_data_writer_finish(cv_steal(decoding.writer), &output->arena, &files, &count,
+                                &counters, err));
+    for (size_t i = 0; i < count; i++)
+        cv_rewrite_output_add(output, &files[i]);
+    return count ? cv_fault_pass("rewrite-half", err) : CV_OK;
+}
+
+/* --- a group --------------------------------------------------------------------------------- */
+
+void cv_rewrite_output_add(struct cv_rewrite_output *output, const struct cv_data_file *file)
+{
+    cv_array_reserve(&output->files, &output->capacity, output->count + 1);
+    output->files[output->count++] = *file;
+    output->records += file->metrics.record_count;
+}
+
+void cv_rewrite_output_remove(struct cv_store *store, struct cv_rewrite_output *output)
+{
+    for (size_t i = 0; i < output->count; i++)
+        (void)cv_store_remove(store, output->files[i].path, NULL);
+    output->count = 0;
+}
+
+void cv_rewrite_output_release(struct cv_rewrite_output *output)
+{
+    free(output->files);
+    cv_arena_release(&output->arena);
+    memset(output, 0, sizeof *output);
+}
+
+/* A rewrite never makes rows. Without deletes it loses none either. */
+static enum cv_code check_rows(const struct cv_rewrite_group *group,
+                               const struct cv_rewrite_output *output, struct cv_error *err)
+{
+    bool has_deletes = false;
+
+    for (size_t i = 0; i < group->count; i++)
+        has_deletes |= group->files[i]->delete_files > 0;
+    if (output->records == group->records || (has_deletes && output->records < group->records))
+        return CV_OK;
+    (void)cv_fail(err, CV_FORMAT,
+                  "%zu files hold %" PRId64 " rows by their manifests and %" PRId64
+                  " were read: nothing is changed",
+                  group->count, group->records, output->records);
+    cv_hint(err, "the first of them is %.300s", cv_rewrite_task(group->files[0])->data.file.path);
+    return CV_FORMAT;
+}
+
+/* Another partition spec may spread the rows of few files over many: then the old ones are better,
+ * unless rewriting was asked for or deletes are applied. */
+static bool is_useless(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                       const struct cv_rewrite_output *output)
+{
+    const struct cv_rewrite_bucket *bucket = &run->selection->buckets[group->bucket];
+    int64_t most = CV_MAX((int64_t)group->count, group->expected_outputs);
+
+    if (run->settings->rules.rewrite_all || (int64_t)output->count <= most ||
+        (bucket->one_partition && bucket->spec_id == run->settings->spec->spec_id))
+        return false;
+    for (size_t i = 0; i < group->count; i++)
+        if (group->files[i]->delete_files)
+            return false;
+    return true;
+}
+
+static enum cv_code run_ways(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                             struct cv_rewrite_output *output, struct cv_error *err)
+{
+    struct cv_rewrite_way *ways;
+
+    CV_DO(find_ways(run, group, &output->arena, &ways, err));
+    output->ways = count_ways(ways, group->count);
+    if (output->ways.decoded)
+        CV_DO(decode(run, group, ways, output, err));
+    return check_rows(group, output, err);
+}
+
+enum cv_code cv_rewrite_group_run(const struct cv_rewrite_run *run,
+                                  const struct cv_rewrite_group *group,
+                                  struct cv_rewrite_output *output, struct cv_error *err)
+{
+    enum cv_code code = run_ways(run, group, output, err);
+
+    if (code != CV_OK) {
+        cv_rewrite_output_remove(run->store, output);
+        return code;
+    }
+    if (is_useless(run, group, output)) {
+        cv_rewrite_output_remove(run->store, output);
+        output->useless = true;
+    }
+    return CV_OK;
+}
