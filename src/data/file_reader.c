@@ -3,6 +3,33 @@
  * Rows of a data or delete file by its format. */
 #include "data/scan_int.h"
 
+/* The size in the manifest spares asking the store; where it turns out to be wrong (some writers
+ * guess it), the store is asked. */
+static enum cv_code open_parquet(const struct cv_file_read *read,
+                                 const struct cv_parquet_read *parquet,
+                                 struct cv_parquet_reader **ret_reader, struct cv_error *err)
+{
+    const struct cv_data_file *file = read->file;
+    struct cv_error trouble = CV_ERROR_INIT;
+    int64_t size;
+
+    if (file->metrics.file_size > 0) {
+        enum cv_code code = cv_parquet_reader_open(read->store, file->path, file->metrics.file_size,
+                                                   NULL, parquet, ret_reader, &trouble);
+
+        if (code == CV_OK)
+            return CV_OK;
+        if ((code != CV_FORMAT && code != CV_IO) ||
+            cv_store_size(read->store, file->path, &size, NULL) != CV_OK ||
+            size == file->metrics.file_size) {
+            if (err)
+                *err = trouble;
+            return code;
+        }
+    }
+    return cv_parquet_reader_open(read->store, file->path, -1, NULL, parquet, ret_reader, err);
+}
+
 enum cv_code cv_file_reader_open(const struct cv_file_read *read, struct cv_file_reader *ret_reader,
                                  struct cv_error *err)
 {
@@ -18,9 +45,7 @@ enum cv_code cv_file_reader_open(const struct cv_file_read *read, struct cv_file
     if (cv_text_equal_nocase(file->format, "avro"))
         return cv_avro_rows_open(read, &ret_reader->avro, err);
     if (cv_text_equal_nocase(file->format, "parquet"))
-        return cv_parquet_reader_open(read->store, file->path,
-                                      file->metrics.file_size > 0 ? file->metrics.file_size : -1,
-                                      NULL, &parquet, &ret_reader->parquet, err);
+        return open_parquet(read, &parquet, &ret_reader->parquet, err);
     (void)cv_fail(err, CV_UNSUPPORTED, "%s: files of format %s are not read", file->path,
                   file->format);
     cv_hint(err, "Parquet and Avro are; let the engine that writes the table rewrite its files "

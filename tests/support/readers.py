@@ -9,11 +9,12 @@ metadata, manifest and Parquet readers), which comes from packages and not from 
 import datetime
 import decimal
 import importlib
+import json
 import pathlib
 import uuid
 
 import pyarrow as pa
-from job import local
+from job import local, run_calve
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _SCALE_TO_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -42,11 +43,50 @@ def duckdb_connection():
     return connection
 
 
-def read_duckdb(lake, name, columns=("*",), where="true"):
-    location = local(open_table(lake, name).metadata_location)
+def read_duckdb(lake, name, columns=("*",), where="true", location=None):
+    location = local(location or open_table(lake, name).metadata_location)
     names = ", ".join("*" if c == "*" else '"' + c.replace('"', '""') + '"' for c in columns)
     with duckdb_connection() as connection:
         return connection.execute(f"SELECT {names} FROM iceberg_scan('{location}') WHERE {where}").fetch_arrow_table()
+
+
+def read_calve(lake, name, *arguments, columns=None, like=None):
+    """`calve table scan --json` as a PyArrow table: texts become values by the types of the table, or of a schema
+    that another engine gave."""
+    words = ["table", "scan", f"{lake.name}.{name}", "--config", lake.config_file(), "--json", *arguments]
+    if columns:
+        words += ["--columns", ",".join(columns)]
+    found = json.loads(run_calve(*words).check().out)
+    schema = like or open_table(lake, name).schema().as_arrow()
+    fields = [schema.field(column) for column in columns] if columns else list(schema)
+    found = [list(row.values()) for row in found]
+    return pa.table({f.name: pa.array([_typed(r[i], f.type) for r in found], f.type) for i, f in enumerate(fields)})
+
+
+def _typed(value, kind):
+    if value is None or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return value
+    if pa.types.is_struct(kind):
+        return {kind.field(i).name: _typed(value[kind.field(i).name], kind.field(i).type) for i in range(len(kind))}
+    if pa.types.is_map(kind):
+        return [(_typed(k, kind.key_type), _typed(v, kind.item_type)) for k, v in value]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_typed(v, kind.value_type) for v in value]
+    if pa.types.is_floating(kind):
+        return float(value)
+    if pa.types.is_decimal(kind):
+        return decimal.Decimal(value)
+    if pa.types.is_date(kind):
+        return datetime.date.fromisoformat(value)
+    if pa.types.is_timestamp(kind):
+        return datetime.datetime.fromisoformat(value)
+    if pa.types.is_time(kind):
+        return datetime.time.fromisoformat(value)
+    if isinstance(kind, pa.UuidType):
+        return uuid.UUID(value).bytes
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return bytes.fromhex(value)
+    return value
 
 
 def read_spark(spark, lake, name, columns=("*",)):
