@@ -45,6 +45,14 @@ void cv_bounds_wide(struct cv_bounds *bounds, const cv_wide_int *values, size_t 
 void cv_bounds_bytes(struct cv_bounds *bounds, const struct cv_str *values, size_t count);
 void cv_bounds_uuid(struct cv_bounds *bounds, const struct cv_str *values, size_t count);
 
+/* Take in the smallest and the largest of some values as Parquet's statistics (PLAIN bytes) or
+ * Iceberg's metrics (Appendix D) hold them. False, and nothing taken, when the bytes are no bound
+ * of the type (a NaN, another length). */
+bool cv_bounds_take_parquet(struct cv_bounds *bounds, const struct cv_type *type, struct cv_str min,
+                            struct cv_str max);
+bool cv_bounds_take_iceberg(struct cv_bounds *bounds, const struct cv_type *type,
+                            struct cv_str lower, struct cv_str upper);
+
 /* Widens `bounds` to what `other` holds. */
 void cv_bounds_merge(struct cv_bounds *bounds, const struct cv_bounds *other,
                      enum cv_bounds_order order);

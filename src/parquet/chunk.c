@@ -44,6 +44,7 @@ void cv_leaf_start_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf)
     leaf->dictionary_on = leaf->physical != CV_PARQUET_BOOLEAN &&
                           writer->options.dictionary_bytes > 0 && leaf->plain_chunks == 0;
     leaf->started_plain = !leaf->dictionary_on;
+    leaf->dictionary_fixed = false;
     leaf->meta = (struct cv_chunk_meta){0};
     leaf->page_count = 0;
     leaf->page_bytes = 0;
@@ -52,6 +53,7 @@ void cv_leaf_start_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf)
     leaf->ascending = true;
     leaf->descending = true;
     leaf->index_lost = false;
+    leaf->places_lost = false;
     cv_dictionary_clear(&leaf->dictionary);
     cv_bounds_clear(&leaf->bounds);
     cv_bounds_clear(&leaf->previous);
@@ -65,7 +67,7 @@ size_t cv_leaf_buffered(const struct cv_leaf *leaf)
         bytes += leaf->page.value_count * cv_bit_width(leaf->dictionary.count) / 8;
     else
         bytes += leaf->page.values.length;
-    if (leaf->dictionary_on || leaf->meta.dictionary_pages)
+    if (leaf->dictionary_on || cv_chunk_dictionary_pages(&leaf->meta))
         bytes += leaf->dictionary.values.length;
     return bytes;
 }
@@ -136,7 +138,6 @@ static struct cv_str statistics_bound(struct cv_parquet_writer *writer, const st
 /* Adds the chunk to the file's figures of the column. */
 static void sum_up(struct cv_leaf *leaf)
 {
-    leaf->file_column_size += leaf->meta.packed_size;
     leaf->file_value_count += leaf->meta.value_count;
     leaf->file_null_count += leaf->meta.null_count;
     cv_bounds_merge(&leaf->file_bounds, &leaf->bounds, leaf->order);
@@ -146,7 +147,7 @@ static void sum_up(struct cv_leaf *leaf)
 static void remember(struct cv_leaf *leaf)
 {
     bool useless = !leaf->started_plain && !leaf->dictionary_on &&
-                   leaf->meta.dictionary_pages < leaf->meta.plain_pages;
+                   cv_chunk_dictionary_pages(&leaf->meta) * 2 < leaf->page_count;
 
     if (useless && leaf->meta.value_count - leaf->meta.null_count >= REMEMBER_VALUES)
         leaf->plain_chunks = CV_PARQUET_PLAIN_CHUNKS;
@@ -158,22 +159,11 @@ static void remember(struct cv_leaf *leaf)
         leaf->packing = CV_PACKING_UNDECIDED;
 }
 
-static enum cv_code write_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
-                                struct cv_chunk_meta *ret_meta, struct cv_error *err)
+enum cv_code cv_chunk_end(struct cv_parquet_writer *writer, struct cv_leaf *leaf, int64_t start,
+                          struct cv_chunk_meta *ret_meta, struct cv_error *err)
 {
-    struct cv_parquet_workspace *work = writer->workspace;
-    int64_t start = writer->position;
-
-    if (leaf->meta.dictionary_pages) {
-        CV_DO(cv_page_write_dictionary(writer, leaf, err));
-        leaf->meta.dictionary_offset = writer->position;
-        CV_DO(cv_parquet_out(writer, work->header.data, work->header.length, err));
-        CV_DO(cv_parquet_out(writer, work->packed.data, work->packed.length, err));
-    }
-    leaf->meta.data_offset = writer->position;
-    for (size_t i = 0; i < leaf->page_count; i++)
-        CV_DO(cv_parquet_out(writer, leaf->pages[i].bytes, leaf->pages[i].length, err));
     leaf->meta.packed_size = writer->position - start;
+    leaf->file_column_size += leaf->meta.packed_size;
     if (leaf->bounds.present) {
         leaf->meta.has_bounds = true;
         leaf->meta.min = statistics_bound(writer, leaf, false, &leaf->meta.min_exact);
@@ -182,25 +172,64 @@ static enum cv_code write_chunk(struct cv_parquet_writer *writer, struct cv_leaf
     cv_page_index_write(writer, leaf, &leaf->meta);
     CV_DO(cv_buf_check(&writer->offset_indexes, "the page indexes", err));
     CV_DO(cv_buf_check(&writer->column_indexes, "the page indexes", err));
-    sum_up(leaf);
-    remember(leaf);
     *ret_meta = leaf->meta;
     free_pages(leaf);
+    cv_leaf_start_chunk(writer, leaf);
     return CV_OK;
 }
 
-static struct cv_group_meta *add_group(struct cv_parquet_writer *writer)
+static enum cv_code write_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                                struct cv_chunk_meta *ret_meta, struct cv_error *err)
+{
+    struct cv_parquet_workspace *work = writer->workspace;
+    int64_t start = writer->position;
+
+    if (cv_chunk_dictionary_pages(&leaf->meta)) {
+        CV_DO(cv_page_write_dictionary(writer, leaf, err));
+        leaf->meta.dictionary_offset = writer->position;
+        CV_DO(cv_parquet_out(writer, work->header.data, work->header.length, err));
+        CV_DO(cv_parquet_out(writer, work->packed.data, work->packed.length, err));
+    }
+    leaf->meta.data_offset = writer->position;
+    for (size_t i = 0; i < leaf->page_count; i++)
+        CV_DO(cv_parquet_out(writer, leaf->pages[i].bytes, leaf->pages[i].length, err));
+    sum_up(leaf);
+    remember(leaf);
+    return cv_chunk_end(writer, leaf, start, ret_meta, err);
+}
+
+enum cv_code cv_group_begin(struct cv_parquet_writer *writer, int64_t row_count,
+                            struct cv_group_meta **ret_group, struct cv_error *err)
 {
     struct cv_group_meta *group;
 
+    if (writer->position == 0)
+        CV_DO(cv_parquet_out(writer, "PAR1", 4, err));
     cv_array_reserve(&writer->groups, &writer->group_capacity, writer->group_count + 1);
     group = &writer->groups[writer->group_count++];
     *group = (struct cv_group_meta){
-        .row_count = writer->group_rows,
+        .row_count = row_count,
         .offset = writer->position,
         .chunks = cv_arena_array(&writer->plan, struct cv_chunk_meta, writer->leaf_count),
     };
-    return group;
+    *ret_group = group;
+    return CV_OK;
+}
+
+enum cv_code cv_group_end(struct cv_parquet_writer *writer, struct cv_group_meta *group,
+                          struct cv_error *err)
+{
+    for (size_t i = 0; i < writer->leaf_count; i++) {
+        group->plain_size += group->chunks[i].plain_size;
+        group->packed_size += group->chunks[i].packed_size;
+    }
+    assert(writer->position - group->offset == group->packed_size);
+    CV_DO(cv_parquet_out_flush(writer, err));
+    writer->row_count += group->row_count;
+    writer->group_rows = 0;
+    writer->buffered = 0;
+    cv_arena_reset(&writer->group);
+    return CV_OK;
 }
 
 enum cv_code cv_group_write(struct cv_parquet_writer *writer, struct cv_error *err)
@@ -214,20 +243,8 @@ enum cv_code cv_group_write(struct cv_parquet_writer *writer, struct cv_error *e
         /* Every leaf has told each row of the group, or the file would be corrupt. */
         assert(writer->leaves[i].chunk_rows == (size_t)writer->group_rows);
     }
-    if (writer->position == 0)
-        CV_DO(cv_parquet_out(writer, "PAR1", 4, err));
-    group = add_group(writer);
-    for (size_t i = 0; i < writer->leaf_count; i++) {
+    CV_DO(cv_group_begin(writer, writer->group_rows, &group, err));
+    for (size_t i = 0; i < writer->leaf_count; i++)
         CV_DO(write_chunk(writer, &writer->leaves[i], &group->chunks[i], err));
-        group->plain_size += group->chunks[i].plain_size;
-        group->packed_size += group->chunks[i].packed_size;
-        cv_leaf_start_chunk(writer, &writer->leaves[i]);
-    }
-    assert(writer->position - group->offset == group->packed_size);
-    CV_DO(cv_parquet_out_flush(writer, err));
-    writer->row_count += writer->group_rows;
-    writer->group_rows = 0;
-    writer->buffered = 0;
-    cv_arena_reset(&writer->group);
-    return CV_OK;
+    return cv_group_end(writer, group, err);
 }

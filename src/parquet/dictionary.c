@@ -34,6 +34,7 @@ void cv_dictionary_clear(struct cv_dictionary *dictionary)
     if (dictionary->count)
         memset(dictionary->slots, 0, dictionary->slot_count * sizeof *dictionary->slots);
     dictionary->count = 0;
+    dictionary->frozen = false;
 }
 
 size_t cv_dictionary_memory(const struct cv_dictionary *dictionary)
@@ -88,6 +89,8 @@ static void grow(struct cv_dictionary *dictionary)
 /* Room for `extra` more entries at half load. */
 static void reserve(struct cv_dictionary *dictionary, size_t extra)
 {
+    if (dictionary->frozen)
+        extra = 1;
     while ((dictionary->count + extra) * 2 > dictionary->slot_count)
         grow(dictionary);
 }
@@ -156,7 +159,7 @@ static inline uint32_t hash_bytes(const char *bytes, size_t length)
                 break;                                                                             \
             at = (at + 1) & mask;                                                                  \
         }                                                                                          \
-        if (slot == 0) {                                                                           \
+        if (slot == 0 && !dictionary->frozen) {                                                    \
             slot = (uint64_t)hash << 32 | ++dictionary->count;                                     \
             dictionary->slots[at] = slot;                                                          \
             cv_buf_append(&dictionary->values, &value, sizeof value);                              \
@@ -278,6 +281,10 @@ static void add_group(struct cv_dictionary *dictionary, const struct cv_str *val
                 entry_is(dictionary, (uint32_t)(slot >> 32), values[i]))
                 break;
             at = (at + 1) & mask;
+        }
+        if (slot == 0 && dictionary->frozen) {
+            ret_indices[i] = CV_DICTIONARY_UNKNOWN;
+            continue;
         }
         if (slot == 0) {
             slot = append_entry(dictionary, values[i], hashes[i]);

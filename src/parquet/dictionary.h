@@ -11,6 +11,8 @@
 /* An index must fit 24 bits of a slot, a whole block more included. */
 #define CV_DICTIONARY_ENTRIES_MAX ((uint32_t)(1 << 24) - 4096)
 
+#define CV_DICTIONARY_UNKNOWN UINT32_MAX
+
 struct cv_dictionary {
     size_t width;         /* bytes of a value: 4, 8 or any; 0 = a 4-byte length before each */
     bool words;           /* the values are numbers of 4 or 8 bytes */
@@ -19,6 +21,7 @@ struct cv_dictionary {
     uint32_t *hashes;     /* by entry, for growing; not for words */
     size_t entry_capacity;
     uint32_t count;
+    bool frozen;       /* values that are not in it get CV_DICTIONARY_UNKNOWN */
     uint64_t *slots;   /* see dictionary.c; 0 = free */
     size_t slot_count; /* a power of two, at least twice the entries */
 };

@@ -21,7 +21,7 @@ enum codec_number {
     NUMBER_LZ4_RAW = 7,
 };
 
-static enum codec_number number_of(enum cv_codec codec)
+int32_t cv_parquet_codec_number(enum cv_codec codec)
 {
     switch (codec) {
     case CV_CODEC_SNAPPY:
@@ -37,25 +37,26 @@ static enum codec_number number_of(enum cv_codec codec)
     }
 }
 
-/* What the pages of a leaf without dictionary are encoded as. */
-static enum cv_parquet_encoding plain_encoding(const struct cv_parquet_writer *writer,
-                                               const struct cv_leaf *leaf)
-{
-    if (!writer->options.delta)
-        return CV_PARQUET_PLAIN;
-    if (leaf->physical == CV_PARQUET_BYTE_ARRAY)
-        return CV_PARQUET_DELTA_LENGTH_BYTE_ARRAY;
-    if (leaf->physical == CV_PARQUET_INT32 || leaf->physical == CV_PARQUET_INT64)
-        return CV_PARQUET_DELTA_BINARY_PACKED;
-    return CV_PARQUET_PLAIN;
-}
+/* In the order in which the footer names them. */
+static const enum cv_parquet_encoding all_encodings[] = {
+    CV_PARQUET_PLAIN_DICTIONARY,
+    CV_PARQUET_RLE_DICTIONARY,
+    CV_PARQUET_PLAIN,
+    CV_PARQUET_DELTA_BINARY_PACKED,
+    CV_PARQUET_DELTA_LENGTH_BYTE_ARRAY,
+    CV_PARQUET_DELTA_BYTE_ARRAY,
+    CV_PARQUET_BYTE_STREAM_SPLIT,
+    CV_PARQUET_BIT_PACKED,
+    CV_PARQUET_RLE,
+};
 
 /* Statistics: 3 null_count, 5 max_value, 6 min_value, 7 is_max_value_exact,
  * 8 is_min_value_exact. */
 static void write_statistics(struct cv_thrift_writer *thrift, const struct cv_chunk_meta *meta)
 {
     cv_thrift_field_struct(thrift, 12);
-    cv_thrift_field_i64(thrift, 3, meta->null_count);
+    if (meta->null_count >= 0)
+        cv_thrift_field_i64(thrift, 3, meta->null_count);
     if (meta->has_bounds) {
         cv_thrift_field_binary(thrift, 5, meta->max.ptr, meta->max.length);
         cv_thrift_field_binary(thrift, 6, meta->min.ptr, meta->min.length);
@@ -76,33 +77,36 @@ static void write_encoding_count(struct cv_thrift_writer *thrift, int32_t page_t
     cv_thrift_end_struct(thrift);
 }
 
-static void write_encodings(struct cv_thrift_writer *thrift, const struct cv_chunk_meta *meta,
-                            enum cv_parquet_encoding plain)
+/* Those of the levels too, which are RLE. */
+static void write_encodings(struct cv_thrift_writer *thrift, const struct cv_chunk_meta *meta)
 {
-    bool dictionary = meta->dictionary_pages > 0;
-    bool other = meta->plain_pages > 0;
+    uint32_t encodings = meta->encodings | (uint32_t)1 << CV_PARQUET_RLE;
 
-    cv_thrift_field_list(thrift, 2, CV_THRIFT_I32, (size_t)1 + dictionary + other);
-    if (dictionary)
-        cv_thrift_put_i32(thrift, CV_PARQUET_PLAIN_DICTIONARY);
-    if (other)
-        cv_thrift_put_i32(thrift, (int32_t)plain);
-    cv_thrift_put_i32(thrift, CV_PARQUET_RLE);
+    cv_thrift_field_list(thrift, 2, CV_THRIFT_I32, (size_t)__builtin_popcount(encodings));
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(all_encodings); i++)
+        if (encodings >> all_encodings[i] & 1)
+            cv_thrift_put_i32(thrift, (int32_t)all_encodings[i]);
 }
 
-static void write_encoding_counts(struct cv_thrift_writer *thrift, const struct cv_chunk_meta *meta,
-                                  enum cv_parquet_encoding plain)
+static void write_encoding_counts(struct cv_thrift_writer *thrift, const struct cv_chunk_meta *meta)
 {
-    bool dictionary = meta->dictionary_pages > 0;
-    bool other = meta->plain_pages > 0;
+    static const int32_t page_types[] = {0, 3}; /* data page v1, v2 */
+    bool dictionary = cv_chunk_dictionary_pages(meta) > 0;
+    size_t count = dictionary;
 
-    cv_thrift_field_list(thrift, 13, CV_THRIFT_STRUCT, (size_t)2 * dictionary + other);
-    if (dictionary) {
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(all_encodings); i++)
+        count += (size_t)(meta->page_counts[0][all_encodings[i]] > 0) +
+                 (meta->page_counts[1][all_encodings[i]] > 0);
+    if (count == 0)
+        return;
+    cv_thrift_field_list(thrift, 13, CV_THRIFT_STRUCT, count);
+    if (dictionary)
         write_encoding_count(thrift, 2, CV_PARQUET_PLAIN_DICTIONARY, 1);
-        write_encoding_count(thrift, 0, CV_PARQUET_PLAIN_DICTIONARY, meta->dictionary_pages);
-    }
-    if (other)
-        write_encoding_count(thrift, 0, plain, meta->plain_pages);
+    for (size_t v2 = 0; v2 < 2; v2++)
+        for (size_t i = 0; i < CV_ARRAY_LENGTH(all_encodings); i++)
+            if (meta->page_counts[v2][all_encodings[i]])
+                write_encoding_count(thrift, page_types[v2], all_encodings[i],
+                                     meta->page_counts[v2][all_encodings[i]]);
 }
 
 /* ColumnMetaData: 1 type, 2 encodings, 3 path_in_schema, 4 codec, 5 num_values,
@@ -112,15 +116,13 @@ static void write_chunk_meta(const struct cv_parquet_writer *writer,
                              struct cv_thrift_writer *thrift, const struct cv_leaf *leaf,
                              const struct cv_chunk_meta *meta)
 {
-    enum cv_parquet_encoding plain = plain_encoding(writer, leaf);
-
     cv_thrift_field_struct(thrift, 3);
     cv_thrift_field_i32(thrift, 1, (int32_t)leaf->physical);
-    write_encodings(thrift, meta, plain);
+    write_encodings(thrift, meta);
     cv_thrift_field_list(thrift, 3, CV_THRIFT_BINARY, leaf->name_count);
     for (size_t i = 0; i < leaf->name_count; i++)
         cv_thrift_put_string(thrift, leaf->names[i]);
-    cv_thrift_field_i32(thrift, 4, (int32_t)number_of(writer->options.codec));
+    cv_thrift_field_i32(thrift, 4, cv_parquet_codec_number(writer->options.codec));
     cv_thrift_field_i64(thrift, 5, meta->value_count);
     cv_thrift_field_i64(thrift, 6, meta->plain_size);
     cv_thrift_field_i64(thrift, 7, meta->packed_size);
@@ -128,7 +130,7 @@ static void write_chunk_meta(const struct cv_parquet_writer *writer,
     if (meta->dictionary_offset)
         cv_thrift_field_i64(thrift, 11, meta->dictionary_offset);
     write_statistics(thrift, meta);
-    write_encoding_counts(thrift, meta, plain);
+    write_encoding_counts(thrift, meta);
     cv_thrift_end_struct(thrift);
 }
 
@@ -142,8 +144,10 @@ static void write_chunk(const struct cv_parquet_writer *writer, struct cv_thrift
     cv_thrift_begin_struct(thrift);
     cv_thrift_field_i64(thrift, 2, meta->data_offset);
     write_chunk_meta(writer, thrift, leaf, meta);
-    cv_thrift_field_i64(thrift, 4, offset_indexes + meta->offset_index_offset);
-    cv_thrift_field_i32(thrift, 5, meta->offset_index_length);
+    if (meta->offset_index_length) {
+        cv_thrift_field_i64(thrift, 4, offset_indexes + meta->offset_index_offset);
+        cv_thrift_field_i32(thrift, 5, meta->offset_index_length);
+    }
     if (meta->column_index_length) {
         cv_thrift_field_i64(thrift, 6, indexes + meta->column_index_offset);
         cv_thrift_field_i32(thrift, 7, meta->column_index_length);

@@ -83,6 +83,8 @@ struct cv_parquet_node {
     uint32_t next_sibling;
     uint32_t child_count;
     uint32_t leaf; /* leaves: the number of its column chunks in each group */
+    /* Leaves: min_value and max_value, of the column index too, are in the type's order. */
+    bool typed_order;
     uint8_t definition_max;
     uint8_t repetition_max;
 };

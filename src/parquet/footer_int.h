@@ -10,8 +10,6 @@
 struct cv_footer_parser {
     struct cv_thrift_reader thrift;
     struct cv_parquet_footer *footer;
-    size_t group_capacity;
-    bool *typed_orders; /* per leaf: TypeDefinedOrder; NULL = the file tells no orders */
     bool encrypted;
 };
 
@@ -21,10 +19,13 @@ const char *cv_footer_text(struct cv_footer_parser *parser, struct cv_str text);
 /* footer_schema.c: the list of SchemaElement becomes nodes and leaves. */
 enum cv_code cv_footer_parse_schema(struct cv_footer_parser *parser,
                                     const struct cv_thrift_field *field, struct cv_error *err);
-/* footer_statistics.c */
-void cv_footer_parse_statistics(struct cv_footer_parser *parser, struct cv_parquet_statistics *ret);
-/* Drops what a chunk's statistics say in an order that is not Iceberg's. */
-void cv_footer_check_statistics(struct cv_footer_parser *parser, const struct cv_parquet_node *leaf,
-                                bool typed_order, struct cv_parquet_statistics *statistics);
+/* footer_statistics.c: a struct Statistics whose fields follow; the bounds lie in the bytes read.
+ */
+void cv_parse_statistics(struct cv_thrift_reader *thrift, struct cv_parquet_statistics *ret);
+/* Whether bounds of the leaf, of the deprecated fields or not, are in Iceberg's order. */
+bool cv_order_is_known(const struct cv_parquet_node *leaf, bool deprecated);
+/* Drops bounds whose order is not Iceberg's, and copies the others into the arena. */
+void cv_check_statistics(const struct cv_parquet_node *leaf,
+                         struct cv_parquet_statistics *statistics, struct cv_arena *arena);
 
 #endif

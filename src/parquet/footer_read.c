@@ -54,7 +54,7 @@ static void parse_chunk_meta(struct cv_footer_parser *parser, struct cv_parquet_
             chunk->dictionary_offset = cv_thrift_read_i64(r, &f);
         } else if (f.id == 12) {
             cv_thrift_read_struct(r, &f);
-            cv_footer_parse_statistics(parser, &chunk->statistics);
+            cv_parse_statistics(&parser->thrift, &chunk->statistics);
         } else if (f.id == 14) {
             chunk->bloom_offset = cv_thrift_read_i64(r, &f);
         } else if (f.id == 15 && f.type == CV_THRIFT_I32) { /* Dremio has a list there */
@@ -279,16 +279,14 @@ static void parse_orders(struct cv_footer_parser *parser, const struct cv_thrift
 {
     struct cv_thrift_reader *r = &parser->thrift;
     size_t count = cv_thrift_read_list(r, field, CV_THRIFT_STRUCT);
-    uint32_t leaf_count = parser->footer->leaf_count;
+    struct cv_parquet_footer *footer = parser->footer;
     struct cv_thrift_field f;
 
-    if (!parser->typed_orders)
-        parser->typed_orders = cv_arena_array(&parser->footer->arena, bool, leaf_count);
     for (size_t i = 0; i < count; i++) {
         cv_thrift_read_begin_struct(r);
         while (cv_thrift_read_field(r, &f)) {
-            if (i < leaf_count)
-                parser->typed_orders[i] = f.id == 1;
+            if (i < footer->leaf_count)
+                footer->nodes[footer->leaves[i]].typed_order = f.id == 1;
             cv_thrift_skip(r, f.type);
         }
     }
@@ -340,9 +338,8 @@ static enum cv_code finish(struct cv_footer_parser *parser, struct cv_error *err
 
         rows += group->row_count;
         for (uint32_t j = 0; j < footer->leaf_count; j++)
-            cv_footer_check_statistics(parser, &footer->nodes[footer->leaves[j]],
-                                       parser->typed_orders && parser->typed_orders[j],
-                                       &group->chunks[j].statistics);
+            cv_check_statistics(&footer->nodes[footer->leaves[j]], &group->chunks[j].statistics,
+                                &footer->arena);
     }
     if (footer->row_count == 0) /* left out by some writers */
         footer->row_count = rows;

@@ -8,9 +8,8 @@
 
 /* Statistics: 1 max, 2 min (deprecated), 3 null_count, 5 max_value, 6 min_value,
  * 7 is_max_value_exact, 8 is_min_value_exact. */
-void cv_footer_parse_statistics(struct cv_footer_parser *parser, struct cv_parquet_statistics *ret)
+void cv_parse_statistics(struct cv_thrift_reader *r, struct cv_parquet_statistics *ret)
 {
-    struct cv_thrift_reader *r = &parser->thrift;
     struct cv_parquet_statistics got = {.null_count = -1};
     struct cv_str old_min = {NULL, 0};
     struct cv_str old_max = {NULL, 0};
@@ -59,7 +58,7 @@ static size_t bound_bytes(const struct cv_parquet_node *leaf)
     }
 }
 
-static bool order_is_known(const struct cv_parquet_node *leaf, bool typed_order, bool deprecated)
+bool cv_order_is_known(const struct cv_parquet_node *leaf, bool deprecated)
 {
     bool bytes =
         leaf->type == CV_PARQUET_BYTE_ARRAY || leaf->type == CV_PARQUET_FIXED_LEN_BYTE_ARRAY;
@@ -70,7 +69,7 @@ static bool order_is_known(const struct cv_parquet_node *leaf, bool typed_order,
     /* Compared as signed numbers, which the upper half of these is not. */
     if (leaf->meaning == CV_PARQUET_MEANS_INTEGER && !leaf->is_signed && leaf->bits >= 32)
         return false;
-    return deprecated ? !bytes : typed_order;
+    return deprecated ? !bytes : leaf->typed_order;
 }
 
 /* A NaN bounds nothing; a zero may stand for the other one. Returns false for a NaN. */
@@ -97,10 +96,9 @@ static bool widen_float(const struct cv_parquet_node *leaf, bool upper, struct c
     return true;
 }
 
-static void check_bound(struct cv_footer_parser *parser, const struct cv_parquet_node *leaf,
-                        bool known, bool upper, struct cv_str *bound)
+static void check_bound(const struct cv_parquet_node *leaf, bool known, bool upper,
+                        struct cv_str *bound, struct cv_arena *arena)
 {
-    struct cv_arena *arena = &parser->footer->arena;
     size_t bytes = bound_bytes(leaf);
     bool real = leaf->type == CV_PARQUET_FLOAT || leaf->type == CV_PARQUET_DOUBLE;
 
@@ -113,11 +111,11 @@ static void check_bound(struct cv_footer_parser *parser, const struct cv_parquet
         bound->ptr = cv_arena_copy(arena, bound->ptr, bound->length);
 }
 
-void cv_footer_check_statistics(struct cv_footer_parser *parser, const struct cv_parquet_node *leaf,
-                                bool typed_order, struct cv_parquet_statistics *statistics)
+void cv_check_statistics(const struct cv_parquet_node *leaf,
+                         struct cv_parquet_statistics *statistics, struct cv_arena *arena)
 {
-    bool known = order_is_known(leaf, typed_order, statistics->deprecated);
+    bool known = cv_order_is_known(leaf, statistics->deprecated);
 
-    check_bound(parser, leaf, known, false, &statistics->min);
-    check_bound(parser, leaf, known, true, &statistics->max);
+    check_bound(leaf, known, false, &statistics->min, arena);
+    check_bound(leaf, known, true, &statistics->max, arena);
 }

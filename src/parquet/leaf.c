@@ -30,8 +30,9 @@ static void indices_reserve(struct cv_open_page *page, size_t extra)
     cv_array_reserve(&page->indices, &page->index_capacity, need);
 }
 
-static void values_reserve(struct cv_open_page *page, size_t extra)
+void cv_leaf_reserve_values(struct cv_leaf *leaf, size_t extra)
 {
+    struct cv_open_page *page = &leaf->page;
     static const uint8_t headroom[CV_PARQUET_PAGE_HEADROOM];
 
     if (page->values.length == 0)
@@ -68,7 +69,7 @@ static void put_words(struct cv_leaf *leaf, const void *words, size_t count)
 
     page->plain_bytes += count * leaf->width;
     if (!leaf->dictionary_on) {
-        values_reserve(page, count * leaf->width);
+        cv_leaf_reserve_values(leaf, count * leaf->width);
         cv_buf_append(&page->values, words, count * leaf->width);
         return;
     }
@@ -111,7 +112,7 @@ static void take_booleans(struct cv_parquet_workspace *work, struct cv_leaf *lea
     bounds[0] = trues == block->count;
     bounds[1] = trues > 0;
     cv_bounds_i64(&page->bounds, bounds, 2);
-    values_reserve(page, block->count / 8 + 2);
+    cv_leaf_reserve_values(leaf, block->count / 8 + 2);
     while (page->values.length < CV_PARQUET_PAGE_HEADROOM + (end + 7) / 8)
         cv_buf_append_byte(&page->values, 0);
     for (size_t i = 0; i < block->count; i++)
@@ -185,7 +186,7 @@ static void put_plain_bytes(struct cv_leaf *leaf, const struct cv_str *spans, si
     struct cv_buf *values = &leaf->page.values;
     uint8_t *out;
 
-    values_reserve(&leaf->page, total + 16);
+    cv_leaf_reserve_values(leaf, total + 16);
     if (values->failed)
         return;
     out = values->data + values->length;
@@ -313,7 +314,7 @@ static void put_definition_bits(struct cv_leaf *leaf, const struct cv_shred *shr
 }
 
 /* Levels at the maximum are not stored until another one comes along. */
-static void put_definitions(struct cv_leaf *leaf, const struct cv_shred *shred)
+void cv_leaf_put_definitions(struct cv_leaf *leaf, const struct cv_shred *shred)
 {
     struct cv_open_page *page = &leaf->page;
     struct cv_buf *levels = &page->definitions;
@@ -354,7 +355,7 @@ enum cv_code cv_leaf_append(struct cv_parquet_writer *writer, struct cv_leaf *le
     if (page->row_count && page->row_count + shred->row_count > page_rows)
         CV_DO(cv_page_finish(writer, leaf, err));
     if (leaf->definition_max)
-        put_definitions(leaf, shred);
+        cv_leaf_put_definitions(leaf, shred);
     if (leaf->repetition_max)
         cv_buf_append(&page->repetitions, shred->repetitions, shred->level_count);
     page->level_count += shred->level_count;
@@ -380,7 +381,7 @@ void cv_leaf_fall_back(struct cv_leaf *leaf)
     struct cv_open_page *page = &leaf->page;
 
     assert(leaf->dictionary_on && page->values.length == 0);
-    values_reserve(page, page->plain_bytes);
+    cv_leaf_reserve_values(leaf, page->plain_bytes);
     for (size_t i = 0; leaf->order == CV_BOUNDS_BYTES && i < page->value_count; i++) {
         struct cv_str value = cv_dictionary_entry(&leaf->dictionary, page->indices[i]);
 
@@ -392,6 +393,6 @@ void cv_leaf_fall_back(struct cv_leaf *leaf)
     free(page->indices);
     page->indices = NULL;
     page->index_capacity = 0;
-    if (leaf->meta.dictionary_pages == 0)
+    if (cv_chunk_dictionary_pages(&leaf->meta) == 0)
         cv_dictionary_release(&leaf->dictionary);
 }

@@ -21,7 +21,7 @@ enum cv_merge_way {
 /* `known` are the metrics that the table has of the file; `ret_reason` (may be NULL) says in a few
  * words why it is no cheaper way ("codec snappy, table has zstd"). Lives as long as the footer. */
 enum cv_merge_way
-cv_parquet_merge_way(const struct cv_parquet_footer *footer, const struct cv_file_metrics *known,
+cv_parquet_merge_way(struct cv_parquet_footer *footer, const struct cv_file_metrics *known,
                      const struct cv_schema *schema, const struct cv_parquet_options *options,
                      const struct cv_metrics_config *metrics, const char **ret_reason);
 
@@ -34,7 +34,7 @@ enum cv_code cv_parquet_merger_open(struct cv_output *output, const struct cv_sc
 /* Appends row groups [first, first + count) of a file, by the way that was found for it (COPY may
  * be given where PAGES was found when the groups are large). */
 enum cv_code cv_parquet_merger_add(struct cv_parquet_merger *merger, struct cv_store *store,
-                                   const char *location, const struct cv_parquet_footer *footer,
+                                   const char *location, struct cv_parquet_footer *footer,
                                    const struct cv_file_metrics *known, enum cv_merge_way way,
                                    size_t first_group, size_t group_count, struct cv_error *err);
 int64_t cv_parquet_merger_length(const struct cv_parquet_merger *merger); /* if closed now, about */

@@ -14,22 +14,11 @@
 
 #include <assert.h>
 
-enum page_type {
-    PAGE_DATA = 0,
-    PAGE_DICTIONARY = 2,
-};
-
-struct finished {
-    enum cv_parquet_encoding encoding;
-    const uint8_t *body;
-    size_t body_length;
-};
-
 /* parquet-mr's rule at the end of the first page: keep the dictionary if it makes the page smaller
  * than PLAIN, the dictionary itself counted. */
 static bool dictionary_pays(const struct cv_leaf *leaf, size_t encoded)
 {
-    if (leaf->meta.dictionary_pages > 0)
+    if (leaf->dictionary_fixed || cv_chunk_dictionary_pages(&leaf->meta) > 0)
         return true;
     return encoded + leaf->dictionary.values.length < leaf->page.plain_bytes;
 }
@@ -129,7 +118,7 @@ static bool wants_delta(const struct cv_parquet_writer *writer, const struct cv_
 
 /* PLAIN values stay where they are; short levels go into the headroom before them. */
 static void finish_plain(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
-                         struct finished *ret)
+                         struct cv_page_body *ret)
 {
     struct cv_buf *body = &writer->workspace->body;
     struct cv_buf *values = &leaf->page.values;
@@ -156,7 +145,7 @@ static void finish_plain(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
 }
 
 static void finish_body(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
-                        struct finished *ret)
+                        struct cv_page_body *ret)
 {
     struct cv_buf *body = &writer->workspace->body;
     size_t levels;
@@ -176,7 +165,8 @@ static void finish_body(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
     }
     if (leaf->order == CV_BOUNDS_BYTES)
         bounds_of_indices(writer->workspace, leaf);
-    leaf->dictionary_used = leaf->dictionary.count;
+    if (!leaf->dictionary_fixed)
+        leaf->dictionary_used = leaf->dictionary.count;
     ret->encoding = CV_PARQUET_PLAIN_DICTIONARY;
     ret->body = body->data;
     ret->body_length = body->length;
@@ -185,7 +175,7 @@ static void finish_body(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
 /* PageHeader: 1 type, 2 uncompressed_page_size, 3 compressed_page_size, 5 data_page_header
  * {1 num_values, 2 encoding, 3 definition_level_encoding, 4 repetition_level_encoding},
  * 7 dictionary_page_header {1 num_values, 2 encoding}. */
-static void write_header(struct cv_buf *out, enum page_type type, size_t plain, size_t packed,
+static void write_header(struct cv_buf *out, enum cv_page_type type, size_t plain, size_t packed,
                          size_t count, enum cv_parquet_encoding encoding)
 {
     struct cv_thrift_writer thrift = CV_THRIFT_WRITER(out);
@@ -195,10 +185,10 @@ static void write_header(struct cv_buf *out, enum page_type type, size_t plain, 
     cv_thrift_field_i32(&thrift, 1, (int32_t)type);
     cv_thrift_field_i32(&thrift, 2, (int32_t)plain);
     cv_thrift_field_i32(&thrift, 3, (int32_t)packed);
-    cv_thrift_field_struct(&thrift, type == PAGE_DATA ? 5 : 7);
+    cv_thrift_field_struct(&thrift, type == CV_PAGE_DATA ? 5 : 7);
     cv_thrift_field_i32(&thrift, 1, (int32_t)count);
     cv_thrift_field_i32(&thrift, 2, (int32_t)encoding);
-    if (type == PAGE_DATA) {
+    if (type == CV_PAGE_DATA) {
         cv_thrift_field_i32(&thrift, 3, CV_PARQUET_RLE);
         cv_thrift_field_i32(&thrift, 4, CV_PARQUET_RLE);
     }
@@ -207,9 +197,9 @@ static void write_header(struct cv_buf *out, enum page_type type, size_t plain, 
 }
 
 /* Compresses a body into workspace->packed and puts its header into workspace->header. */
-static enum cv_code pack(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
-                         enum page_type type, const struct finished *page, size_t count,
-                         struct cv_error *err)
+enum cv_code cv_page_pack(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                          enum cv_page_type type, const struct cv_page_body *page, size_t count,
+                          struct cv_error *err)
 {
     struct cv_parquet_workspace *work = writer->workspace;
     size_t length = page->body_length;
@@ -256,36 +246,43 @@ static void follow_order(struct cv_leaf *leaf)
     leaf->page.bounds = kept;
 }
 
-static void note_page(struct cv_parquet_writer *writer, struct cv_leaf *leaf, size_t first_row)
+void cv_page_note(struct cv_parquet_writer *writer, struct cv_leaf *leaf, struct cv_page page,
+                  size_t rows)
 {
-    struct cv_parquet_workspace *work = writer->workspace;
-    struct cv_open_page *open = &leaf->page;
-    struct cv_page *page;
-
     cv_array_reserve(&leaf->pages, &leaf->page_capacity, leaf->page_count + 1);
-    page = &leaf->pages[leaf->page_count++];
-    *page = (struct cv_page){
-        .length = work->header.length + work->packed.length,
-        .first_row = first_row,
-        .null_count = (int64_t)(open->level_count - open->value_count),
-        .all_null = open->value_count == 0,
-        .has_bounds = open->bounds.present,
-    };
-    page->bytes = cv_realloc(NULL, page->length);
-    memcpy(page->bytes, work->header.data, work->header.length);
-    if (work->packed.length)
-        memcpy(page->bytes + work->header.length, work->packed.data, work->packed.length);
-    leaf->page_bytes += page->length;
-    leaf->meta.value_count += (int64_t)open->level_count;
-    leaf->meta.null_count += page->null_count;
-    if (page->has_bounds) {
-        page->min = index_bound(writer, leaf, false);
-        page->max = index_bound(writer, leaf, true);
-        cv_bounds_merge(&leaf->bounds, &open->bounds, leaf->order);
+    page.first_row = leaf->chunk_rows;
+    page.has_bounds = leaf->page.bounds.present && !page.all_null;
+    leaf->chunk_rows += rows;
+    if (page.has_bounds) {
+        page.min = index_bound(writer, leaf, false);
+        page.max = index_bound(writer, leaf, true);
+        cv_bounds_merge(&leaf->bounds, &leaf->page.bounds, leaf->order);
         follow_order(leaf);
-    } else if (!page->all_null) {
+    } else if (!page.all_null) {
         leaf->index_lost = true;
     }
+    leaf->pages[leaf->page_count++] = page;
+}
+
+/* Keeps the packed page. */
+static void keep_page(struct cv_parquet_writer *writer, struct cv_leaf *leaf)
+{
+    const struct cv_parquet_workspace *work = writer->workspace;
+    const struct cv_open_page *open = &leaf->page;
+    struct cv_page page = {
+        .length = work->header.length + work->packed.length,
+        .null_count = (int64_t)(open->level_count - open->value_count),
+        .all_null = open->value_count == 0,
+    };
+
+    page.bytes = cv_realloc(NULL, page.length);
+    memcpy(page.bytes, work->header.data, work->header.length);
+    if (work->packed.length)
+        memcpy(page.bytes + work->header.length, work->packed.data, work->packed.length);
+    leaf->page_bytes += page.length;
+    leaf->meta.value_count += (int64_t)open->level_count;
+    leaf->meta.null_count += page.null_count;
+    cv_page_note(writer, leaf, page, open->row_count);
 }
 
 static void open_next(struct cv_leaf *leaf)
@@ -305,7 +302,7 @@ static void open_next(struct cv_leaf *leaf)
 enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                             struct cv_error *err)
 {
-    struct finished finished = {0};
+    struct cv_page_body finished = {0};
 
     if (leaf->page.level_count == 0)
         return CV_OK;
@@ -315,14 +312,10 @@ enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *le
     CV_DO(cv_buf_check(&leaf->page.repetitions, "the levels of a page", err));
     finish_body(writer, leaf, &finished);
     CV_DO(cv_buf_check(&writer->workspace->body, "a page", err));
-    CV_DO(pack(writer, leaf, PAGE_DATA, &finished, leaf->page.level_count, err));
+    CV_DO(cv_page_pack(writer, leaf, CV_PAGE_DATA, &finished, leaf->page.level_count, err));
     leaf->meta.plain_size += (int64_t)(writer->workspace->header.length + finished.body_length);
-    if (finished.encoding == CV_PARQUET_PLAIN_DICTIONARY)
-        leaf->meta.dictionary_pages++;
-    else
-        leaf->meta.plain_pages++;
-    note_page(writer, leaf, leaf->chunk_rows);
-    leaf->chunk_rows += leaf->page.row_count;
+    cv_chunk_count_page(&leaf->meta, false, finished.encoding);
+    keep_page(writer, leaf);
     open_next(leaf);
     return CV_OK;
 }
@@ -330,13 +323,13 @@ enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *le
 enum cv_code cv_page_write_dictionary(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                                       struct cv_error *err)
 {
-    struct finished page = {
+    struct cv_page_body page = {
         .encoding = CV_PARQUET_PLAIN_DICTIONARY,
         .body = leaf->dictionary.values.data,
         .body_length = cv_dictionary_bytes(&leaf->dictionary, leaf->dictionary_used),
     };
 
-    CV_DO(pack(writer, leaf, PAGE_DICTIONARY, &page, leaf->dictionary_used, err));
+    CV_DO(cv_page_pack(writer, leaf, CV_PAGE_DICTIONARY, &page, leaf->dictionary_used, err));
     leaf->meta.plain_size += (int64_t)(writer->workspace->header.length + page.body_length);
     return CV_OK;
 }

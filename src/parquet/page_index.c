@@ -9,7 +9,18 @@ enum boundary_order {
     DESCENDING = 2,
 };
 
-/* OffsetIndex: 1 list of PageLocation {1 offset, 2 compressed_page_size, 3 first_row_index}. */
+/* PageLocation: 1 offset, 2 compressed_page_size, 3 first_row_index. */
+void cv_page_place_write(struct cv_thrift_writer *thrift, int64_t offset, int32_t packed_size,
+                         int64_t first_row)
+{
+    cv_thrift_begin_struct(thrift);
+    cv_thrift_field_i64(thrift, 1, offset);
+    cv_thrift_field_i32(thrift, 2, packed_size);
+    cv_thrift_field_i64(thrift, 3, first_row);
+    cv_thrift_end_struct(thrift);
+}
+
+/* OffsetIndex: 1 list of PageLocation. */
 static void write_offsets(const struct cv_leaf *leaf, int64_t offset, struct cv_buf *out)
 {
     struct cv_thrift_writer thrift = CV_THRIFT_WRITER(out);
@@ -17,11 +28,8 @@ static void write_offsets(const struct cv_leaf *leaf, int64_t offset, struct cv_
     cv_thrift_begin_struct(&thrift);
     cv_thrift_field_list(&thrift, 1, CV_THRIFT_STRUCT, leaf->page_count);
     for (size_t i = 0; i < leaf->page_count; i++) {
-        cv_thrift_begin_struct(&thrift);
-        cv_thrift_field_i64(&thrift, 1, offset);
-        cv_thrift_field_i32(&thrift, 2, (int32_t)leaf->pages[i].length);
-        cv_thrift_field_i64(&thrift, 3, (int64_t)leaf->pages[i].first_row);
-        cv_thrift_end_struct(&thrift);
+        cv_page_place_write(&thrift, offset, (int32_t)leaf->pages[i].length,
+                            (int64_t)leaf->pages[i].first_row);
         offset += (int64_t)leaf->pages[i].length;
     }
     cv_thrift_end_struct(&thrift);
@@ -39,6 +47,7 @@ static void write_bounds(const struct cv_leaf *leaf, struct cv_buf *out)
 {
     struct cv_thrift_writer thrift = CV_THRIFT_WRITER(out);
     size_t count = leaf->page_count;
+    bool counted = true;
 
     cv_thrift_begin_struct(&thrift);
     cv_thrift_field_list(&thrift, 1, CV_THRIFT_TRUE, count);
@@ -51,8 +60,11 @@ static void write_bounds(const struct cv_leaf *leaf, struct cv_buf *out)
     for (size_t i = 0; i < count; i++)
         cv_thrift_put_binary(&thrift, leaf->pages[i].max.ptr, leaf->pages[i].max.length);
     cv_thrift_field_i32(&thrift, 4, (int32_t)order_of(leaf));
-    cv_thrift_field_list(&thrift, 5, CV_THRIFT_I64, count);
     for (size_t i = 0; i < count; i++)
+        counted &= leaf->pages[i].null_count >= 0;
+    if (counted)
+        cv_thrift_field_list(&thrift, 5, CV_THRIFT_I64, count);
+    for (size_t i = 0; counted && i < count; i++)
         cv_thrift_put_i64(&thrift, leaf->pages[i].null_count);
     cv_thrift_end_struct(&thrift);
 }
@@ -60,6 +72,8 @@ static void write_bounds(const struct cv_leaf *leaf, struct cv_buf *out)
 void cv_page_index_write(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                          struct cv_chunk_meta *meta)
 {
+    if (leaf->places_lost)
+        return;
     meta->offset_index_offset = (int64_t)writer->offset_indexes.length;
     write_offsets(leaf, meta->data_offset, &writer->offset_indexes);
     meta->offset_index_length =

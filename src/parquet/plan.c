@@ -36,7 +36,7 @@ enum logical {
     LOGICAL_UUID = 14,
 };
 
-static enum cv_parquet_type physical_of(const struct cv_type *type)
+enum cv_parquet_type cv_parquet_physical_type(const struct cv_type *type)
 {
     switch (type->kind) {
     case CV_TYPE_BOOLEAN:
@@ -65,7 +65,7 @@ static enum cv_parquet_type physical_of(const struct cv_type *type)
     }
 }
 
-static size_t plain_width(const struct cv_type *type)
+size_t cv_parquet_plain_width(const struct cv_type *type)
 {
     if (type->kind == CV_TYPE_DECIMAL && type->precision > 18)
         return cv_decimal_fixed_bytes(type->precision);
@@ -106,9 +106,9 @@ static void plan_leaf(struct cv_parquet_writer *writer, struct cv_node *node,
         .name_count = place->name_count,
         .names = cv_arena_copy(&writer->plan, (const void *)place->names,
                                place->name_count * sizeof *place->names),
-        .physical = physical_of(type),
+        .physical = cv_parquet_physical_type(type),
         .order = cv_bounds_order_of(type),
-        .width = plain_width(type),
+        .width = cv_parquet_plain_width(type),
         .definition_max = node->definition,
         .repetition_max = node->repetition,
         .repeated = place->repeated,
@@ -266,9 +266,9 @@ static void write_field(struct cv_thrift_writer *thrift, const struct cv_field *
 
     cv_thrift_begin_struct(thrift);
     if (!cv_type_is_nested(type)) {
-        cv_thrift_field_i32(thrift, 1, (int32_t)physical_of(type));
-        if (physical_of(type) == CV_PARQUET_FIXED_LEN_BYTE_ARRAY)
-            cv_thrift_field_i32(thrift, 2, (int32_t)plain_width(type));
+        cv_thrift_field_i32(thrift, 1, (int32_t)cv_parquet_physical_type(type));
+        if (cv_parquet_physical_type(type) == CV_PARQUET_FIXED_LEN_BYTE_ARRAY)
+            cv_thrift_field_i32(thrift, 2, (int32_t)cv_parquet_plain_width(type));
     }
     cv_thrift_field_i32(thrift, 3, field->required ? REQUIRED : OPTIONAL);
     cv_thrift_field_string(thrift, 4, field->name);

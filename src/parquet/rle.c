@@ -88,6 +88,11 @@ static void pack_many(const uint32_t *values, size_t groups, unsigned width, uin
     }
 }
 
+void cv_bits_pack_groups(const uint32_t *values, size_t groups, unsigned width, uint8_t *out)
+{
+    pack_many(values, groups, width, out);
+}
+
 void cv_bits_pack8(const uint32_t values[8], unsigned width, uint8_t *out)
 {
     pack_many(values, 1, width, out);

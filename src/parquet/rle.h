@@ -23,6 +23,9 @@ void cv_rle_write_run(uint32_t value, size_t count, unsigned width, struct cv_bu
  * may write up to 7 bytes past them. */
 void cv_bits_pack8(const uint32_t values[8], unsigned width, uint8_t *out);
 
+/* The same for `groups` times eight values. */
+void cv_bits_pack_groups(const uint32_t *values, size_t groups, unsigned width, uint8_t *out);
+
 void cv_varint_write(uint64_t value, struct cv_buf *out);
 
 /* Bytes behind the last one that the readers below may touch (never use): whoever owns a page has

@@ -14,6 +14,7 @@
 #include "parquet/bounds.h"
 #include "parquet/dictionary.h"
 #include "parquet/footer.h"
+#include "parquet/page_header.h"
 #include "parquet/writer.h"
 
 #define CV_PARQUET_STEP_ROWS        1000  /* rows that pass through a column at a time */
@@ -23,6 +24,7 @@
 #define CV_PARQUET_STATISTICS_BYTES 512   /* a bound in the statistics of a chunk */
 #define CV_PARQUET_PAGE_HEADROOM    64    /* before the values of the open page, for short levels */
 #define CV_PARQUET_OUT_BYTES        ((size_t)1 << 18)
+#define CV_PARQUET_ENCODINGS        10 /* CV_PARQUET_PLAIN … CV_PARQUET_BYTE_STREAM_SPLIT */
 /* Chunks that go without a dictionary after one that did not pay, or keep their way of compression,
  * before the next try. */
 #define CV_PARQUET_PLAIN_CHUNKS   15
@@ -40,10 +42,10 @@ enum cv_packing {
 
 /* A finished page: header and compressed body in one allocation. */
 struct cv_page {
-    uint8_t *bytes;
+    uint8_t *bytes; /* NULL when it is in the file already */
     size_t length;
-    size_t first_row; /* in the row group */
-    int64_t null_count;
+    size_t first_row;   /* in the row group */
+    int64_t null_count; /* -1 = not known */
     bool has_bounds;
     bool all_null;
     struct cv_str min; /* cut to CV_PARQUET_INDEX_BYTES, in the writer's group arena */
@@ -53,13 +55,14 @@ struct cv_page {
 /* What the footer says about a chunk that is in the file. */
 struct cv_chunk_meta {
     int64_t value_count;
-    int64_t null_count;
+    int64_t null_count; /* -1 = not known */
     int64_t plain_size; /* headers included */
     int64_t packed_size;
     int64_t data_offset;
     int64_t dictionary_offset; /* 0 = none */
-    size_t dictionary_pages;   /* data pages with dictionary encoding */
-    size_t plain_pages;
+    uint32_t encodings; /* of data pages and their values: a bit per enum cv_parquet_encoding */
+    /* Data pages v1 and v2 by encoding; all 0 = not counted. */
+    uint32_t page_counts[2][CV_PARQUET_ENCODINGS];
     int64_t column_index_offset; /* into the writer's index buffers; length 0 = none */
     int32_t column_index_length;
     int64_t offset_index_offset;
@@ -70,6 +73,22 @@ struct cv_chunk_meta {
     struct cv_str min; /* in the writer's file arena */
     struct cv_str max;
 };
+
+static inline void cv_chunk_count_page(struct cv_chunk_meta *meta, bool v2,
+                                       enum cv_parquet_encoding encoding)
+{
+    meta->encodings |= (uint32_t)1 << encoding;
+    meta->page_counts[v2][encoding]++;
+}
+
+/* Data pages with indices into the dictionary. */
+static inline uint32_t cv_chunk_dictionary_pages(const struct cv_chunk_meta *meta)
+{
+    return meta->page_counts[0][CV_PARQUET_PLAIN_DICTIONARY] +
+           meta->page_counts[0][CV_PARQUET_RLE_DICTIONARY] +
+           meta->page_counts[1][CV_PARQUET_PLAIN_DICTIONARY] +
+           meta->page_counts[1][CV_PARQUET_RLE_DICTIONARY];
+}
 
 struct cv_group_meta {
     int64_t row_count;
@@ -109,7 +128,8 @@ struct cv_leaf {
     struct cv_open_page page;
 
     bool dictionary_on;
-    bool started_plain; /* the chunk never had a dictionary */
+    bool dictionary_fixed; /* it is in the file already: nothing may be added or given up */
+    bool started_plain;    /* the chunk never had a dictionary */
     struct cv_dictionary dictionary;
     uint32_t dictionary_used; /* entries that finished pages refer to */
     struct cv_page *pages;
@@ -122,7 +142,8 @@ struct cv_leaf {
     struct cv_bounds previous; /* of the last page that had some, for the boundary order */
     bool ascending;
     bool descending;
-    bool index_lost; /* a page has values but no bounds: there can be no column index */
+    bool index_lost;  /* a page has values but no bounds: there can be no column index */
+    bool places_lost; /* a page begins inside a row: there can be no offset index either */
 
     uint8_t plain_chunks; /* chunks to go without a dictionary */
     enum cv_packing packing;
@@ -225,7 +246,13 @@ struct cv_parquet_writer {
     struct cv_buf footer;
 };
 
-/* plan.c: nodes and leaves of the schema, in its order. */
+/* footer.c: CompressionCodec of the format. */
+int32_t cv_parquet_codec_number(enum cv_codec codec);
+
+/* plan.c: how a primitive type is stored, and in how many bytes (0 = boolean, byte arrays). */
+enum cv_parquet_type cv_parquet_physical_type(const struct cv_type *type);
+size_t cv_parquet_plain_width(const struct cv_type *type);
+/* Nodes and leaves of the schema, in its order. */
 void cv_parquet_plan(struct cv_parquet_writer *writer, const struct cv_metrics_config *metrics);
 void cv_parquet_write_schema(const struct cv_parquet_writer *writer,
                              struct cv_thrift_writer *thrift);
@@ -239,6 +266,10 @@ enum cv_code cv_parquet_shred(struct cv_parquet_writer *writer, const struct cv_
 /* leaf.c */
 enum cv_code cv_leaf_append(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                             const struct cv_shred *shred, struct cv_error *err);
+/* Adds levels to the open page, before its level_count grows. */
+void cv_leaf_put_definitions(struct cv_leaf *leaf, const struct cv_shred *shred);
+/* Room for `extra` more bytes of PLAIN values in the open page. */
+void cv_leaf_reserve_values(struct cv_leaf *leaf, size_t extra);
 /* Takes the values of the open page out of the dictionary, which is then off for this chunk. */
 void cv_leaf_fall_back(struct cv_leaf *leaf);
 
@@ -250,7 +281,21 @@ void cv_packing_release(struct cv_parquet_workspace *workspace);
 enum cv_code cv_packing_compress(struct cv_parquet_workspace *workspace, struct cv_leaf *leaf,
                                  const uint8_t *body, size_t length, struct cv_error *err);
 
-/* page.c: ends the open page; without levels nothing happens. */
+/* A page's bytes before compression. */
+struct cv_page_body {
+    enum cv_parquet_encoding encoding;
+    const uint8_t *body;
+    size_t body_length;
+};
+
+/* page.c: compresses a body into workspace->packed and puts its header into workspace->header. */
+enum cv_code cv_page_pack(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
+                          enum cv_page_type type, const struct cv_page_body *page, size_t count,
+                          struct cv_error *err);
+/* Adds a data page of `rows` rows to the chunk's index; its bounds are those of leaf->page. */
+void cv_page_note(struct cv_parquet_writer *writer, struct cv_leaf *leaf, struct cv_page page,
+                  size_t rows);
+/* Ends the open page; without levels nothing happens. */
 enum cv_code cv_page_finish(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                             struct cv_error *err);
 /* Puts the dictionary page into workspace->header and workspace->packed. */
@@ -262,6 +307,15 @@ void cv_leaf_start_chunk(struct cv_parquet_writer *writer, struct cv_leaf *leaf)
 /* About what the leaf's chunk would take in the file now. */
 size_t cv_leaf_buffered(const struct cv_leaf *leaf);
 size_t cv_leaf_memory(const struct cv_leaf *leaf);
+/* Ends a chunk that began at `start` and whose pages are in the file: its statistics (leaf->bounds)
+ * and page index. */
+enum cv_code cv_chunk_end(struct cv_parquet_writer *writer, struct cv_leaf *leaf, int64_t start,
+                          struct cv_chunk_meta *ret_meta, struct cv_error *err);
+/* A row group: begin, its chunks in order, end. The group is valid until the next one begins. */
+enum cv_code cv_group_begin(struct cv_parquet_writer *writer, int64_t row_count,
+                            struct cv_group_meta **ret_group, struct cv_error *err);
+enum cv_code cv_group_end(struct cv_parquet_writer *writer, struct cv_group_meta *group,
+                          struct cv_error *err);
 enum cv_code cv_group_write(struct cv_parquet_writer *writer, struct cv_error *err);
 /* Writes through workspace->out. */
 enum cv_code cv_parquet_out(struct cv_parquet_writer *writer, const void *bytes, size_t length,
@@ -271,7 +325,9 @@ void cv_leaf_release(struct cv_leaf *leaf);
 /* Between row groups: gives back what the next pages would use again. */
 void cv_leaf_release_buffers(struct cv_leaf *leaf);
 
-/* page_index.c */
+/* page_index.c: an element of the offset index; both indexes of a chunk. */
+void cv_page_place_write(struct cv_thrift_writer *thrift, int64_t offset, int32_t packed_size,
+                         int64_t first_row);
 void cv_page_index_write(struct cv_parquet_writer *writer, struct cv_leaf *leaf,
                          struct cv_chunk_meta *meta);
 
