@@ -20,6 +20,7 @@ enum cv_code cv_parquet_merger_open(struct cv_output *output, const struct cv_sc
     CV_DO(cv_parquet_writer_open(output, schema, options, metrics, &writer, err));
     merger = cv_alloc(sizeof *merger);
     merger->writer = writer;
+    merger->decompressor = cv_decompressor_new();
     merger->file_leaves = cv_realloc_array(NULL, writer->leaf_count + 1, sizeof(uint32_t));
     *ret_merger = merger;
     return CV_OK;
@@ -33,6 +34,7 @@ static void merger_free(struct cv_parquet_merger *merger)
     }
     free(merger->sources);
     free(merger->file_leaves);
+    cv_decompressor_free(merger->decompressor);
     cv_arena_release(&merger->pending);
     cv_arena_release(&merger->column);
     cv_buf_release(&merger->spare);

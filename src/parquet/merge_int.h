@@ -83,6 +83,7 @@ struct cv_parquet_merger {
     struct cv_arena column; /* column indexes of one chunk, bounds of its pages */
     size_t kept_bytes;
     size_t map_bytes;
+    struct cv_decompressor *decompressor;
     struct cv_buf spare; /* a piece to be used again */
     struct cv_buf plain; /* a page, unpacked */
     struct cv_buf definitions;

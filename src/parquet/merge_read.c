@@ -102,7 +102,8 @@ static enum cv_code unpack(struct cv_parquet_merger *merger, const uint8_t *byte
     cv_buf_clear(plain);
     if (!cv_buf_reserve(plain, plain_length + CV_RLE_SLACK))
         return cv_fail(err, CV_LIMIT, "a page of %zu bytes is too large", plain_length);
-    CV_DO(cv_decompress(codec, bytes, length, plain_length, plain, err));
+    CV_DO(
+        cv_decompressor_run(merger->decompressor, codec, bytes, length, plain_length, plain, err));
     (void)cv_buf_reserve(plain, CV_RLE_SLACK);
     *ret_plain = plain->data;
     return CV_OK;

@@ -8,12 +8,11 @@
 #define CALVE_PARQUET_READER_H
 
 #include "batch/column.h"
-#include "parquet/footer.h"
+#include "parquet/page_header.h"
 #include "schema/name_mapping.h"
 #include "schema/predicate.h"
 
 #define CV_PARQUET_BATCH_ROWS_DEFAULT 4096
-#define CV_PARQUET_PAGE_BYTES_MAX     ((size_t)1 << 30) /* one page, unpacked */
 
 /* A column that the file lacks and that is not null: an identity partition value. */
 struct cv_parquet_constant {

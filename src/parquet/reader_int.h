@@ -14,6 +14,7 @@
 #include "batch/builder.h"
 #include "codec/compress.h"
 #include "parquet/delta.h"
+#include "parquet/page_header.h"
 #include "parquet/reader.h"
 #include "parquet/rle.h"
 
@@ -50,26 +51,6 @@ enum cv_convert {
     CV_CONVERT_DECIMAL_INT64,
     CV_CONVERT_DECIMAL_FIXED, /* big-endian */
     CV_CONVERT_DECIMAL_BYTES, /* big-endian byte arrays */
-};
-
-enum cv_page_type {
-    CV_PAGE_DATA = 0,
-    CV_PAGE_INDEX = 1,
-    CV_PAGE_DICTIONARY = 2,
-    CV_PAGE_DATA_V2 = 3,
-};
-
-struct cv_page_header {
-    int32_t type;
-    int32_t plain_size;
-    int32_t packed_size;
-    bool has_crc;
-    uint32_t crc;
-    int32_t value_count; /* nulls included */
-    int32_t encoding;
-    int32_t definition_encoding, repetition_encoding; /* v1 */
-    int32_t definition_bytes, repetition_bytes;       /* v2 */
-    bool is_compressed;                               /* v2 */
 };
 
 /* Levels of a page, RLE or the BIT_PACKED of old (most significant bit first). */
