@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "iceberg/metadata_change.h"
+#include "maintain/location_key.h"
 #include "maintain/reachable.h"
 #include "table/expire.h"
 
@@ -116,24 +117,21 @@ static void split_release(struct split *split)
     cv_location_set_free(split->metadata);
 }
 
-/* One form of the spellings of a location: file:/a, file:///a and /a; s3, s3a and s3n. */
-static struct cv_str plain_location(struct cv_str location)
+/* By path alone, as orphan removal compares: file:/a, file:///a and /a are one, s3 and s3a, too. */
+static struct cv_str path_of(struct cv_str location, struct cv_location_key *key)
 {
-    const char *colon = memchr(location.ptr, ':', location.length);
-    size_t skip;
+    static const struct cv_location_rules none;
 
-    if (!colon || colon == location.ptr ||
-        memchr(location.ptr, '/', (size_t)(colon - location.ptr)))
+    if (!cv_location_key_make(&none, location, key))
         return location;
-    skip = (size_t)(colon - location.ptr) + 1;
-    while (skip + 1 < location.length && location.ptr[skip] == '/' && location.ptr[skip + 1] == '/')
-        skip++;
-    return (struct cv_str){location.ptr + skip, location.length - skip};
+    return (struct cv_str){key->path, key->path_length};
 }
 
 static enum cv_code add(struct cv_location_set *set, struct cv_str location, struct cv_error *err)
 {
-    return cv_location_set_add(set, plain_location(location), NULL, err);
+    struct cv_location_key key;
+
+    return cv_location_set_add(set, path_of(location, &key), NULL, err);
 }
 
 static enum cv_code note_live(void *context, const struct cv_data_file *file, struct cv_error *err)
@@ -201,7 +199,8 @@ static enum cv_code count_listed(void *context, const struct cv_listed_file *fil
 {
     struct split *split = context;
     struct cv_storage_split *storage = &split->d->exam->storage;
-    struct cv_str location = plain_location(cv_str_from(file->location));
+    struct cv_location_key key;
+    struct cv_str location = path_of(cv_str_from(file->location), &key);
 
     (void)err;
     if (cv_location_set_has(split->live, location))

@@ -120,6 +120,17 @@ static void replace_carried(struct cv_carried_positions *carried,
                 (struct cv_avro_metadata){items[i].key, items[i].full};
 }
 
+static void carry_query(const struct cv_snapshot *snapshot, struct cv_carried_positions *carried)
+{
+    const char *query_id = cv_properties_get(&snapshot->summary, CV_QUERY_ID_KEY);
+    const char *epoch_id = cv_properties_get(&snapshot->summary, CV_EPOCH_ID_KEY);
+
+    if (carried->query_id || !query_id || !epoch_id)
+        return;
+    carried->query_id = cv_arena_strdup(&carried->arena, query_id);
+    carried->epoch_id = cv_arena_strdup(&carried->arena, epoch_id);
+}
+
 enum cv_code cv_position_carry(struct cv_table *table, const struct cv_table_metadata *metadata,
                                struct cv_carried_positions *carried, struct cv_error *err)
 {
@@ -130,7 +141,9 @@ enum cv_code cv_position_carry(struct cv_table *table, const struct cv_table_met
     size_t count = 0;
     bool has_all = false;
 
+    carried->query_id = carried->epoch_id = NULL;
     while (!has_all && (snapshot = cv_history_next(&history))) {
+        carry_query(snapshot, carried);
         for (size_t i = 0; i < snapshot->summary.count; i++) {
             const struct cv_property *item = &snapshot->summary.items[i];
 
@@ -155,6 +168,10 @@ void cv_position_put_carried(const struct cv_carried_positions *carried,
     cv_properties_set(summary, CV_POSITIONS_KEY, count);
     for (size_t i = 0; i < carried->count; i++)
         cv_properties_set(summary, carried->items[i].key, carried->items[i].summary);
+    if (!carried->query_id)
+        return;
+    cv_properties_set(summary, CV_QUERY_ID_KEY, carried->query_id);
+    cv_properties_set(summary, CV_EPOCH_ID_KEY, carried->epoch_id);
 }
 
 void cv_carried_positions_release(struct cv_carried_positions *carried)

@@ -43,6 +43,9 @@ struct cv_carried_positions {
     size_t count;
     struct cv_avro_metadata *extra; /* of the long ones, for the manifest list */
     size_t extra_count;
+    /* Spark's keys of the query that committed last, NULL = none. Without them the newest append
+     * would have to stay for their sake, and every file with it that was rewritten since. */
+    const char *query_id, *epoch_id;
 };
 /* Searches from the branch's head to the newest snapshot with CV_POSITIONS_KEY, which has all that
  * are older, else to the end of the history. Reads no file but the lists of long positions. */
