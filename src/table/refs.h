@@ -12,11 +12,12 @@
 
 struct cv_ref_move {
     int64_t previous_snapshot_id; /* -1 = none */
-    int64_t current_snapshot_id;
+    int64_t current_snapshot_id;  /* -1 = the ref is gone */
 };
 
-/* `dry_run` everywhere: checked and told, not committed. */
-/* CV_USAGE unless the snapshot is an ancestor of main's head. */
+/* `dry_run` everywhere: checked and told, not committed. What the table does not allow is CV_USAGE,
+ * with Java's words. */
+/* The snapshot has to be an ancestor of the branch's head. */
 enum cv_code cv_table_rollback_to_snapshot(struct cv_table *table, int64_t snapshot_id,
                                            bool dry_run, struct cv_ref_move *ret_move,
                                            struct cv_error *err);
@@ -28,20 +29,26 @@ enum cv_code cv_table_rollback_to_timestamp(struct cv_table *table, int64_t time
 enum cv_code cv_table_set_current_snapshot(struct cv_table *table, int64_t snapshot_id,
                                            const char *ref, bool dry_run,
                                            struct cv_ref_move *ret_move, struct cv_error *err);
-/* Appends (and dynamic overwrites, as Java takes them) of a snapshot that is not in main's history,
- * made anew on its head; a fast-forward where its parent is the head. */
-enum cv_code cv_table_cherrypick_snapshot(struct cv_table *table, int64_t snapshot_id, bool dry_run,
-                                          struct cv_ref_move *ret_move, struct cv_error *err);
 /* `branch` to the head of `to`, of which it is an ancestor; a missing branch is created. */
 enum cv_code cv_table_fast_forward(struct cv_table *table, const char *branch, const char *to,
                                    bool dry_run, struct cv_ref_move *ret_move,
                                    struct cv_error *err);
 
+/* The changes of a snapshot that is not in the branch's history, made anew on its head: of an
+ * append, or of a dynamic overwrite (replace-partitions) where nobody wrote to its partitions since
+ * its parent. Where its parent is the head, the branch moves to it, whatever its operation. */
+enum cv_code cv_table_cherrypick_snapshot(struct cv_table *table, int64_t snapshot_id, bool dry_run,
+                                          struct cv_ref_move *ret_move, struct cv_error *err);
+/* The one snapshot that was staged with this wap.id, for publish_changes. */
+enum cv_code cv_table_find_staged(const struct cv_table_metadata *metadata, const char *wap_id,
+                                  int64_t *ret_snapshot_id, struct cv_error *err);
+
 enum cv_ref_action { CV_REF_CREATE, CV_REF_REPLACE, CV_REF_CREATE_OR_REPLACE, CV_REF_DROP };
 struct cv_ref_change {
     enum cv_ref_action action;
-    struct cv_snapshot_ref ref; /* snapshot_id -1 = main's head */
-    bool if_exists;             /* DROP: a missing one is fine; CREATE: an existing one is */
+    struct cv_snapshot_ref
+        ref;        /* snapshot_id -1 = main's head; retention -1 = none, or as it was */
+    bool if_exists; /* DROP: a missing one is fine; CREATE: an existing one is */
     bool dry_run;
 };
 enum cv_code cv_table_change_ref(struct cv_table *table, const struct cv_ref_change *change,
