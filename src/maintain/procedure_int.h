@@ -10,5 +10,19 @@ extern const struct cv_procedure cv_procedure_expire_snapshots;
 extern const struct cv_procedure cv_procedure_remove_orphan_files;
 extern const struct cv_procedure cv_procedure_register_table;
 extern const struct cv_procedure cv_procedure_rewrite_data_files;
+extern const struct cv_procedure cv_procedure_rewrite_manifests;
+extern const struct cv_procedure cv_procedure_rollback_to_snapshot;
+extern const struct cv_procedure cv_procedure_rollback_to_timestamp;
+extern const struct cv_procedure cv_procedure_set_current_snapshot;
+extern const struct cv_procedure cv_procedure_cherrypick_snapshot;
+extern const struct cv_procedure cv_procedure_publish_changes;
+extern const struct cv_procedure cv_procedure_fast_forward;
+extern const struct cv_procedure cv_procedure_ancestors_of;
+extern const struct cv_procedure cv_procedure_create_branch;
+extern const struct cv_procedure cv_procedure_replace_branch;
+extern const struct cv_procedure cv_procedure_drop_branch;
+extern const struct cv_procedure cv_procedure_create_tag;
+extern const struct cv_procedure cv_procedure_replace_tag;
+extern const struct cv_procedure cv_procedure_drop_tag;
 
 #endif
