@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that only expired snapshots reach. Deleted entries are no reason to delete a file:
- * rollback, branches and cherry-picks bring files back, so that only what no retained manifest
- * names goes. */
+ * Files that only expired snapshots reach. That an entry is deleted is no reason to delete its
+ * file: rollback, branches and cherry-picks bring files back, so that only what is alive in no
+ * retained manifest goes. */
 #include "maintain/expire_int.h"
 
 #include <stdlib.h>

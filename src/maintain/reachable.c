@@ -305,6 +305,8 @@ static enum cv_code keep_path(void *context, const struct cv_manifest_path *path
     };
     struct paths *paths = context;
 
+    if (path->status == CV_ENTRY_DELETED)
+        return CV_OK;
     cv_array_reserve(&paths->items, &paths->capacity, paths->count + 1);
     paths->items[paths->count++] =
         (struct cv_reached){kinds[path->content], {NULL, path->path.length}, path->size};

@@ -61,8 +61,9 @@ enum cv_code cv_reach_manifests(const struct cv_reach *reach,
                                 const struct cv_snapshot *const *snapshots, size_t count,
                                 struct cv_arena *arena, struct cv_reached **ret_manifests,
                                 size_t *ret_count, struct cv_error *err);
-/* Tells the data and delete files that manifests name, whatever the entry's status, as often as
- * they are named. */
+/* Tells the data and delete files that are alive in manifests, as often as they are named. A
+ * deleted entry reaches nothing, as in the Java library: where another snapshot still has the file,
+ * a manifest of that one names it alive. */
 enum cv_code cv_reach_files(const struct cv_reach *reach, const struct cv_reached *manifests,
                             size_t count, struct cv_error *err);
 /* Both: data and delete files, manifests, manifest lists, in this order. */

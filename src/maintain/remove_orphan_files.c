@@ -10,7 +10,6 @@
 
 #define SHARES_MAX      64
 #define DAY_MS          (CV_US_PER_DAY / CV_US_PER_MS)
-#define ROWS_BYTES_MAX  ((size_t)64 << 20)
 #define AGE_DEFAULT_MS  (3 * DAY_MS)
 #define AGE_SMALLEST_MS DAY_MS
 
@@ -290,7 +289,7 @@ static enum cv_code sort_out(void *context, const struct cv_reached *file, struc
         cv_location_set_has(sorting->late, (struct cv_str){key.path, key.path_length}))
         return CV_OK;
     CV_DO(cv_removals_add(sorting->orphans, file, err));
-    if (sorting->rows.out->length > ROWS_BYTES_MAX) {
+    if (sorting->rows.out->length > sorting->search->maintenance->memory_bytes / 4) {
         sorting->untold++;
         return CV_OK;
     }
