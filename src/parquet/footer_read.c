@@ -6,6 +6,8 @@
  *   …, FileMetaData (thrift), its length (4), "PAR1"   ("PARE": the footer is encrypted) */
 #include "parquet/footer_int.h"
 
+#include "codec/utf8.h"
+
 #include <stdlib.h>
 
 #define TAIL_BYTES     8
@@ -14,8 +16,9 @@
 
 const char *cv_footer_text(struct cv_footer_parser *parser, struct cv_str text)
 {
-    if (text.length && memchr(text.ptr, 0, text.length)) {
-        cv_thrift_reader_fail(&parser->thrift, "a name holds a zero byte");
+    if ((text.length && memchr(text.ptr, 0, text.length)) ||
+        !cv_utf8_valid(text.ptr, text.length)) {
+        cv_thrift_reader_fail(&parser->thrift, "a name holds a zero byte or is no UTF-8");
         return "";
     }
     return cv_arena_strndup(&parser->footer->arena, text.ptr, text.length);
@@ -106,7 +109,7 @@ static enum cv_code parse_chunk(struct cv_footer_parser *parser, const struct cv
                                 struct cv_parquet_chunk *chunk, struct cv_error *err)
 {
     struct cv_thrift_reader *r = &parser->thrift;
-    struct cv_str elsewhere = {NULL, 0};
+    const char *elsewhere = "";
     struct cv_thrift_field f;
     int32_t type = -1;
 
@@ -122,7 +125,7 @@ static enum cv_code parse_chunk(struct cv_footer_parser *parser, const struct cv
     cv_thrift_read_begin_struct(r);
     while (cv_thrift_read_field(r, &f)) {
         if (f.id == 1) {
-            elsewhere = cv_thrift_read_binary(r, &f);
+            elsewhere = cv_footer_text(parser, cv_thrift_read_binary(r, &f));
         } else if (f.id == 3) {
             cv_thrift_read_struct(r, &f);
             parse_chunk_meta(parser, chunk, &type);
@@ -142,9 +145,8 @@ static enum cv_code parse_chunk(struct cv_footer_parser *parser, const struct cv
     CV_DO(cv_thrift_reader_check(r, "row group", err));
     if (parser->encrypted)
         return cv_fail(err, CV_UNSUPPORTED, "the column is encrypted");
-    if (elsewhere.length)
-        return cv_fail(err, CV_UNSUPPORTED, "the column is in another file (%.*s)",
-                       (int)CV_MIN(elsewhere.length, (size_t)200), elsewhere.ptr);
+    if (*elsewhere)
+        return cv_fail(err, CV_UNSUPPORTED, "the column is in another file (%.200s)", elsewhere);
     if (type != (int32_t)leaf->type)
         return cv_fail(err, CV_FORMAT, "the column chunk has type %d, the schema %d", type,
                        (int)leaf->type);

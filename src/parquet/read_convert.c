@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define JULIAN_DAY_OF_EPOCH 2440588
-#define US_PER_DAY          INT64_C(86400000000)
+#define US_PER_DAY          UINT64_C(86400000000)
 #define US_PER_MS           1000
 
 /* One value at a time of a width known at compile time. */
@@ -84,23 +84,21 @@ static enum cv_code convert_unsigned(const struct cv_read_leaf *leaf, const uint
     return all >> 63 ? fail_range(leaf, "64-bit unsigned integer", err) : CV_OK;
 }
 
-/* 8 bytes of ns in the day, 4 of the Julian day. */
-static enum cv_code convert_int96(const struct cv_read_leaf *leaf, const uint8_t *values,
-                                  size_t count, uint8_t *out, struct cv_error *err)
+/* 8 bytes of ns in the day, 4 of the Julian day. Spark writes days beyond its own range so that
+ * they come right by wrapping, which it and Arrow therefore do. */
+static void convert_int96(const uint8_t *values, size_t count, uint8_t *out)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t ns;
         int32_t day;
-        int64_t us;
+        uint64_t us;
 
         memcpy(&ns, values + i * 12, 8);
         memcpy(&day, values + i * 12 + 8, 4);
-        if (__builtin_mul_overflow((int64_t)day - JULIAN_DAY_OF_EPOCH, US_PER_DAY, &us) ||
-            __builtin_add_overflow(us, floor_div_1000(ns), &us))
-            return fail_range(leaf, "INT96 timestamp", err);
+        us = (uint64_t)((int64_t)day - JULIAN_DAY_OF_EPOCH) * US_PER_DAY;
+        us += (uint64_t)floor_div_1000(ns);
         memcpy(out + i * 8, &us, 8);
     }
-    return CV_OK;
 }
 
 /* Two's complement, most significant byte first; false when it needs more than 128 bits. */
@@ -221,7 +219,8 @@ enum cv_code cv_read_convert(const struct cv_read_leaf *leaf, const uint8_t *val
         CONVERT(int64_t, int64_t, floor_div_1000(from));
         break;
     case CV_CONVERT_INT96:
-        return convert_int96(leaf, values, count, out, err);
+        convert_int96(values, count, out);
+        break;
     case CV_CONVERT_DECIMAL_INT32:
     case CV_CONVERT_DECIMAL_INT64:
         return convert_int_decimal(leaf, values, count, out, err);

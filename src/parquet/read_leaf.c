@@ -53,7 +53,7 @@ static void spread_offsets(struct cv_builder *builder, size_t base, size_t slots
 void cv_read_spread(struct cv_builder *builder, size_t base, size_t slots, size_t values)
 {
     const uint8_t *validity = builder->validity;
-    uint8_t *data = builder->data + base * builder->width;
+    uint8_t *data = builder->width && builder->data ? builder->data + base * builder->width : NULL;
     size_t i, k;
 
     if (slots == values)

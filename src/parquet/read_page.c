@@ -10,6 +10,8 @@
 
 #include "codec/hash.h"
 
+#define DICTIONARY_PAGE_KEPT ((size_t)64 << 10)
+
 static const char *encoding_name(int32_t encoding)
 {
     static const char *const names[] = {
@@ -313,6 +315,9 @@ static enum cv_code load_dictionary(struct cv_parquet_reader *reader, struct cv_
     leaf->dictionary.length = count;
     leaf->dictionary_longest = longest_entry(&leaf->dictionary, count);
     leaf->has_dictionary = true;
+    /* Data pages are smaller: a table of many columns would hold each dictionary twice. */
+    if (leaf->page.capacity > DICTIONARY_PAGE_KEPT)
+        cv_buf_release(&leaf->page);
     return CV_OK;
 }
 

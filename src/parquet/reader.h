@@ -3,7 +3,7 @@
  * Reads a Parquet file of any writer as rows of an Iceberg schema: columns found by field id (name
  * mapping where the file has none), widened to the type they have now, and filled in where the file
  * lacks them. All encodings, data pages v1 and v2, all codecs, nested columns, legacy lists, INT96.
- * Memory: one page per column and one batch, plus what the store reads ahead. One thread. */
+ * Memory: see README.md. One thread. */
 #ifndef CALVE_PARQUET_READER_H
 #define CALVE_PARQUET_READER_H
 
