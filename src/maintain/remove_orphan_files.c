@@ -323,12 +323,12 @@ static void note_counts(const struct cv_orphan_search *search, const struct cv_r
     char time[CV_TIME_TEXT_BYTES];
 
     cv_format_ms_plain(search->older_than_ms, time);
-    cv_maintain_note(result,
-                     "%lld files below %s: the table names %lld, %lld are not older than %s UTC, "
-                     "%lld of unknown age, %lld hidden (names that begin with _ or .)",
-                     (long long)search->listed, search->location, (long long)search->kept,
-                     (long long)search->young, time, (long long)search->ageless,
-                     (long long)search->hidden);
+    cv_maintain_note(
+        result,
+        "%lld files below %s, of which the table names %lld; of the others %lld are not "
+        "older than %s UTC, %lld of unknown age, %lld hidden (named _… or .…)",
+        (long long)search->listed, search->location, (long long)search->kept,
+        (long long)search->young, time, (long long)search->ageless, (long long)search->hidden);
     if (dry_run)
         cv_maintain_note(result, "would delete %lld orphan files of %lld bytes",
                          (long long)cv_removals_files(orphans),
