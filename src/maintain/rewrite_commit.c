@@ -32,6 +32,11 @@ static void remove_file(struct change *change, const struct cv_data_file *file)
     change->removed[change->removed_count++] = *file;
 }
 
+void cv_rewrite_committing_release(struct cv_rewrite_committing *committing)
+{
+    cv_map_release(&committing->removed);
+}
+
 /* A delete file that names this data file alone goes with it. */
 static void remove_own_deletes(struct change *change, const struct cv_scan_task *task)
 {
@@ -61,19 +66,61 @@ static void add_part(struct change *change, const struct cv_rewrite_part *part, 
     }
 }
 
-static enum cv_code commit_once(struct cv_rewrite_committing *committing,
-                                struct cv_rewrite_part *parts, size_t count, struct cv_error *err)
+/* The lowest data sequence number that a live file has once the WRITTEN parts are in. */
+static int64_t lowest_sequence(const struct cv_rewrite_committing *committing, int64_t added)
+{
+    int64_t lowest = committing->selection->other_sequence;
+
+    for (size_t i = 0; i < committing->count; i++) {
+        const struct cv_rewrite_part *part = &committing->parts[i];
+
+        if (part->state == CV_REWRITE_COMMITTED || part->state == CV_REWRITE_WRITTEN) {
+            lowest = CV_MIN(lowest, added);
+            continue;
+        }
+        for (size_t k = 0; k < part->group->count; k++)
+            lowest = CV_MIN(lowest, cv_rewrite_task(part->group->files[k])->data.sequence_number);
+    }
+    return lowest;
+}
+
+/* Deletes below every data sequence number apply to nothing any more. What others do meanwhile
+ * cannot change that: their files are newer, or made of files that were looked at here. */
+static void remove_old_deletes(const struct cv_rewrite_committing *committing, int64_t lowest,
+                               struct change *change)
+{
+    CV_CLEANUP(cv_map_release) struct cv_map taken = {0};
+    const struct cv_manifest_entry *const *deletes;
+    size_t count;
+
+    if (committing->keep_old_deletes)
+        return;
+    for (size_t i = 0; i < change->removed_count; i++)
+        (void)cv_map_set(&taken, change->removed[i].path, strlen(change->removed[i].path), change);
+    cv_scan_plan_deletes(committing->selection->plan, &deletes, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *path = deletes[i]->file.path;
+
+        if (deletes[i]->sequence_number < lowest && !cv_map_has(&taken, path, strlen(path)) &&
+            !cv_map_has(&committing->removed, path, strlen(path)))
+            remove_file(change, &deletes[i]->file);
+    }
+}
+
+static enum cv_code commit_once(struct cv_rewrite_committing *committing, struct cv_error *err)
 {
     CV_CLEANUP(change_release) struct change change = {0};
     const struct cv_rewrite_selection *selection = committing->selection;
     bool keep = committing->keep_sequence_number && selection->metadata->format_version > 1;
+    int64_t added = keep ? selection->sequence_number : CV_SEQUENCE_INHERIT;
     struct cv_rewrite_result result;
+    struct cv_rewrite rewrite;
 
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].state == CV_REWRITE_WRITTEN)
-            add_part(&change, &parts[i], keep ? selection->sequence_number : CV_SEQUENCE_INHERIT);
-
-    const struct cv_rewrite rewrite = {
+    for (size_t i = 0; i < committing->count; i++)
+        if (committing->parts[i].state == CV_REWRITE_WRITTEN)
+            add_part(&change, &committing->parts[i], added);
+    remove_old_deletes(committing, lowest_sequence(committing, keep ? added : INT64_MAX), &change);
+    rewrite = (struct cv_rewrite){
         .start_snapshot_id = selection->snapshot_id,
         .removed = change.removed,
         .removed_count = change.removed_count,
@@ -82,9 +129,11 @@ static enum cv_code commit_once(struct cv_rewrite_committing *committing,
         .ignore_equality_deletes = keep,
         .files_unsynced = true,
     };
-
     CV_DO(cv_table_rewrite(committing->table, &rewrite, &result, err));
     committing->removed_deletes += change.deletes;
+    for (size_t i = 0; i < change.removed_count; i++)
+        (void)cv_map_set(&committing->removed, change.removed[i].path,
+                         strlen(change.removed[i].path), committing);
     return CV_OK;
 }
 
@@ -155,10 +204,11 @@ static void note_inputs(struct looking *looking, struct cv_rewrite_part *part)
 }
 
 /* Asks the table as it is now which parts are lost; *ret_lost of them. */
-static enum cv_code find_lost(struct cv_rewrite_committing *committing,
-                              struct cv_rewrite_part *parts, size_t count, size_t *ret_lost,
+static enum cv_code find_lost(struct cv_rewrite_committing *committing, size_t *ret_lost,
                               struct cv_error *err)
 {
+    struct cv_rewrite_part *parts = committing->parts;
+    size_t count = committing->count;
     CV_CLEANUP(cv_scan_plan_freep) struct cv_scan_plan *plan = NULL;
     CV_CLEANUP(looking_release)
     struct looking looking = {.found = cv_alloc(count * sizeof(size_t)),
@@ -186,67 +236,65 @@ static enum cv_code find_lost(struct cv_rewrite_committing *committing,
     return CV_OK;
 }
 
-static size_t count_written(const struct cv_rewrite_part *parts, size_t count)
+static bool has_written(const struct cv_rewrite_committing *committing)
 {
-    size_t written = 0;
-
-    for (size_t i = 0; i < count; i++)
-        written += parts[i].state == CV_REWRITE_WRITTEN;
-    return written;
+    for (size_t i = 0; i < committing->count; i++)
+        if (committing->parts[i].state == CV_REWRITE_WRITTEN)
+            return true;
+    return false;
 }
 
-/* CV_OK: there is something to commit again, or nothing is left. */
-static enum cv_code resolve_conflict(struct cv_rewrite_committing *committing,
-                                     struct cv_rewrite_part *parts, size_t count,
-                                     struct cv_error *err)
+/* CV_OK: it is worth another try, or nothing is left. */
+static enum cv_code resolve_conflict(struct cv_rewrite_committing *committing, struct cv_error *err)
 {
     struct cv_error reason = *err;
+    bool kept_old_deletes = committing->keep_old_deletes;
     size_t lost;
 
     cv_error_clear(err);
     CV_DO(cv_table_refresh(committing->table, err));
     if (cv_table_metadata_snapshot(committing->table->metadata,
                                    committing->selection->snapshot_id)) {
-        CV_DO(find_lost(committing, parts, count, &lost, err));
-        if (lost) {
+        CV_DO(find_lost(committing, &lost, err));
+        committing->keep_old_deletes = true; /* they may be what is gone */
+        if (lost)
             cv_maintain_warn(committing->maintenance,
                              "%zu of the groups met a concurrent change: %s", lost, reason.message);
+        if (lost || !kept_old_deletes)
             return CV_OK;
-        }
     }
     *err = reason;
     return reason.code;
 }
 
-static void give_up(struct cv_rewrite_committing *committing, struct cv_rewrite_part *parts,
-                    size_t count)
+static void set_written(struct cv_rewrite_committing *committing, enum cv_rewrite_state state)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].state != CV_REWRITE_WRITTEN)
+    for (size_t i = 0; i < committing->count; i++) {
+        struct cv_rewrite_part *part = &committing->parts[i];
+
+        if (part->state != CV_REWRITE_WRITTEN)
             continue;
-        cv_rewrite_output_remove(committing->table->store, &parts[i].output);
-        parts[i].state = CV_REWRITE_FAILED;
+        if (state == CV_REWRITE_FAILED)
+            cv_rewrite_output_remove(committing->table->store, &part->output);
+        part->state = state;
     }
 }
 
-enum cv_code cv_rewrite_commit(struct cv_rewrite_committing *committing,
-                               struct cv_rewrite_part *parts, size_t count, struct cv_error *err)
+enum cv_code cv_rewrite_commit(struct cv_rewrite_committing *committing, struct cv_error *err)
 {
-    while (count_written(parts, count)) {
-        enum cv_code code = commit_once(committing, parts, count, err);
+    while (has_written(committing)) {
+        enum cv_code code = commit_once(committing, err);
 
         if (code == CV_OK) {
-            for (size_t i = 0; i < count; i++)
-                if (parts[i].state == CV_REWRITE_WRITTEN)
-                    parts[i].state = CV_REWRITE_COMMITTED;
+            set_written(committing, CV_REWRITE_COMMITTED);
             return CV_OK;
         }
         if (code == CV_CONFLICT)
-            code = resolve_conflict(committing, parts, count, err);
+            code = resolve_conflict(committing, err);
         if (code == CV_UNKNOWN)
             return code;
         if (code != CV_OK) {
-            give_up(committing, parts, count);
+            set_written(committing, CV_REWRITE_FAILED);
             return code;
         }
     }

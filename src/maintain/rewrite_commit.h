@@ -29,13 +29,18 @@ struct cv_rewrite_committing {
     const struct cv_rewrite_selection *selection;
     const struct cv_maintenance *maintenance; /* for its warnings */
     bool keep_sequence_number;                /* use-starting-sequence-number */
-    int64_t removed_deletes;                  /* counted up */
+    struct cv_rewrite_part *parts;            /* of all groups */
+    size_t count;
+    int64_t removed_deletes; /* counted up: those that name a removed data file only */
+    struct cv_map removed;   /* paths of all delete files that were removed */
+    bool keep_old_deletes;   /* leave delete files that are older than all data */
 };
+void cv_rewrite_committing_release(struct cv_rewrite_committing *committing);
 
-/* Commits the WRITTEN parts in one snapshot: each is COMMITTED or LOST then. On failure they are
- * FAILED and their files removed, but for CV_UNKNOWN, where everything stays. */
-enum cv_code cv_rewrite_commit(struct cv_rewrite_committing *committing,
-                               struct cv_rewrite_part *parts, size_t count, struct cv_error *err);
+/* Commits the WRITTEN parts in one snapshot: each is COMMITTED or LOST then. Delete files older
+ * than all data go too, as in Java. On failure the parts are FAILED and their files removed, but
+ * for CV_UNKNOWN, where everything stays. */
+enum cv_code cv_rewrite_commit(struct cv_rewrite_committing *committing, struct cv_error *err);
 
 /* Removes in one commit the delete files that apply to no data file; *ret_count of them. With
  * `dry_run` they are only counted. */

@@ -45,6 +45,7 @@ struct round {
     struct cv_rewrite_run run;
     struct cv_maintain_meter meter;
     struct cv_rewrite_part *parts;
+    struct cv_rewrite_committing committing;
     int workers;
     size_t first; /* part of this batch */
 };
@@ -54,6 +55,7 @@ static void round_release(struct round *round)
     for (size_t i = 0; round->parts && i < round->selection.group_count; i++)
         cv_rewrite_output_release(&round->parts[i].output);
     free(round->parts);
+    cv_rewrite_committing_release(&round->committing);
     cv_maintain_meter_release(&round->meter);
     cv_rewrite_selection_release(&round->selection);
     cv_table_metadata_free(round->metadata);
@@ -201,12 +203,18 @@ static void prepare_run(struct round *round)
     round->run.name_prefix = job->prefix;
     round->run.next_task = &job->next_task;
     round->run.memory_bytes = memory / workers;
-    round->run.files.parquet.row_group_bytes =
-        CV_MIN(round->run.files.parquet.row_group_bytes, (int64_t)(round->run.memory_bytes / 2));
     round->run.meter = &round->meter;
     round->parts = cv_alloc(selection->group_count * sizeof *round->parts);
     for (size_t i = 0; i < selection->group_count; i++)
         round->parts[i].group = &selection->groups[i];
+    round->committing = (struct cv_rewrite_committing){
+        .table = job->table,
+        .selection = selection,
+        .maintenance = job->maintenance,
+        .keep_sequence_number = job->arguments->use_starting_sequence_number,
+        .parts = round->parts,
+        .count = selection->group_count,
+    };
     cv_maintain_meter_init(&round->meter, job->maintenance, "rewrite-data-files", "rewriting files",
                            "bytes", selection->group_bytes);
 }
@@ -269,21 +277,13 @@ static enum cv_code judge_failure(struct round *round, enum cv_code code, struct
 
 static enum cv_code run_batch(struct round *round, size_t count, struct cv_error *err)
 {
-    struct job *job = round->job;
-    struct cv_rewrite_committing committing = {
-        .table = job->table,
-        .selection = &round->selection,
-        .maintenance = job->maintenance,
-        .keep_sequence_number = job->arguments->use_starting_sequence_number,
-    };
     enum cv_code code = cv_parallel(round->workers, count, run_part, round, err);
 
     if (code != CV_OK) {
         drop_written(round);
         return code;
     }
-    code = cv_rewrite_commit(&committing, round->parts + round->first, count, err);
-    job->removed_deletes += committing.removed_deletes;
+    code = cv_rewrite_commit(&round->committing, err);
     return code == CV_OK ? CV_OK : judge_failure(round, code, err);
 }
 
@@ -336,6 +336,7 @@ static enum cv_code run_groups(struct round *round, struct cv_error *err)
         code = run_batch(round, CV_MIN(step, total - round->first), err);
     for (size_t i = 0; i < total; i++)
         count_part(round, &round->parts[i]);
+    round->job->removed_deletes += round->committing.removed_deletes;
     return code;
 }
 

@@ -27,6 +27,49 @@ static const char *group_reason(const struct cv_rewrite_run *run,
     return NULL;
 }
 
+static bool has_huge_group(const struct cv_parquet_footer *footer, int64_t ceiling)
+{
+    for (size_t g = 0; g < footer->group_count; g++)
+        if (cv_rewrite_packed_bytes(footer, g) > ceiling)
+            return true;
+    return false;
+}
+
+static enum cv_code file_way(const struct cv_rewrite_run *run, const struct cv_scan_task *task,
+                             struct cv_arena *arena, struct cv_rewrite_way *way,
+                             struct cv_error *err)
+{
+    CV_CLEANUP(cv_parquet_footer_freep) struct cv_parquet_footer *footer = NULL;
+    const struct cv_data_file *file = &task->data.file;
+    const char *reason = NULL;
+
+    *way = (struct cv_rewrite_way){.way = CV_MERGE_DECODE};
+    if (task->delete_count) {
+        way->reason = "deleted rows";
+        return CV_OK;
+    }
+    if (!cv_text_equal_nocase(file->format, "parquet")) {
+        way->reason = cv_arena_printf(arena, "format %s", file->format);
+        return CV_OK;
+    }
+    if (cv_parquet_footer_read(run->store, file->path, -1, &footer, err) != CV_OK) {
+        cv_error_clear(err);
+        way->reason = "a footer that cannot be read";
+        return CV_OK;
+    }
+    way->way = cv_parquet_merge_way(footer, &file->metrics,
+                                    cv_table_metadata_schema(run->selection->metadata),
+                                    &run->files.parquet, &run->files.metrics, &reason);
+    if (reason && *reason && way->way == CV_MERGE_DECODE)
+        way->reason = cv_arena_strdup(arena, reason);
+    if (way->way != CV_MERGE_DECODE &&
+        has_huge_group(footer, cv_rewrite_ceiling_bytes(&run->settings->rules))) {
+        way->way = CV_MERGE_DECODE;
+        way->reason = "a row group is larger than a file may be";
+    }
+    return CV_OK;
+}
+
 /* Files by way: when a rest to decode would make a file more than there need be, all is decoded. */
 static void settle(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
                    struct cv_rewrite_way *ways)
@@ -63,7 +106,7 @@ static enum cv_code find_ways(const struct cv_rewrite_run *run,
         if (reason)
             ways[i] = (struct cv_rewrite_way){.way = CV_MERGE_DECODE, .reason = reason};
         else
-            ways[i] = (struct cv_rewrite_way){.way = CV_MERGE_DECODE, .reason = "rows are decoded"};
+            CV_DO(file_way(run, cv_rewrite_task(group->files[i]), arena, &ways[i], err));
     }
     settle(run, group, ways);
     *ret_ways = ways;
@@ -229,6 +272,7 @@ void cv_rewrite_output_remove(struct cv_store *store, struct cv_rewrite_output *
     for (size_t i = 0; i < output->count; i++)
         (void)cv_store_remove(store, output->files[i].path, NULL);
     output->count = 0;
+    output->records = 0;
 }
 
 void cv_rewrite_output_release(struct cv_rewrite_output *output)
@@ -273,12 +317,38 @@ static bool is_useless(const struct cv_rewrite_run *run, const struct cv_rewrite
     return true;
 }
 
+/* Merges what can be. Where that turns out to be impossible, all is decoded: figures that are known
+ * of a whole file may not be known of some of its row groups. */
+static enum cv_code merge(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                          struct cv_rewrite_way *ways, struct cv_rewrite_output *output,
+                          struct cv_error *err)
+{
+    struct cv_error trouble = CV_ERROR_INIT;
+    const char *reason;
+    enum cv_code code;
+
+    if (count_ways(ways, group->count).decoded == group->count)
+        return CV_OK;
+    code = cv_rewrite_merge(run, group, ways, output, &trouble);
+    if (code == CV_UNSUPPORTED) {
+        cv_rewrite_output_remove(run->store, output);
+        reason = cv_arena_strdup(&output->arena, trouble.message);
+        for (size_t i = 0; i < group->count; i++)
+            ways[i] = (struct cv_rewrite_way){.way = CV_MERGE_DECODE, .reason = reason};
+        return CV_OK;
+    }
+    if (code != CV_OK && err)
+        *err = trouble;
+    return code;
+}
+
 static enum cv_code run_ways(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
                              struct cv_rewrite_output *output, struct cv_error *err)
 {
     struct cv_rewrite_way *ways;
 
     CV_DO(find_ways(run, group, &output->arena, &ways, err));
+    CV_DO(merge(run, group, ways, output, err));
     output->ways = count_ways(ways, group->count);
     if (output->ways.decoded)
         CV_DO(decode(run, group, ways, output, err));

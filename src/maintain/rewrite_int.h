@@ -8,7 +8,7 @@
 
 struct cv_rewrite_way {
     enum cv_merge_way way;
-    const char *reason; /* why it is no cheaper one; may be NULL */
+    const char *reason; /* why it is DECODE */
 };
 
 /* rewrite_group.c */

@@ -103,9 +103,10 @@ static void keep_file(struct selecting *selecting, const struct cv_scan_task *ta
     selection->files[selection->file_count++].context = kept;
 }
 
-static enum cv_code take_task(void *context, const struct cv_scan_task *task, struct cv_error *err)
+/* Keeps the file if it is a candidate. */
+static enum cv_code judge(struct selecting *selecting, const struct cv_scan_task *task,
+                          bool *ret_kept, struct cv_error *err)
 {
-    struct selecting *selecting = context;
     struct cv_rewrite_selection *selection = selecting->selection;
     const struct cv_data_file *data = &task->data.file;
     const struct cv_partition_spec *spec =
@@ -135,6 +136,23 @@ static enum cv_code take_task(void *context, const struct cv_scan_task *task, st
         return CV_OK;
     }
     keep_file(selecting, task, &file, spec->field_count);
+    *ret_kept = true;
+    return CV_OK;
+}
+
+static void note_other(struct cv_rewrite_selection *selection, const struct cv_scan_task *task)
+{
+    selection->other_sequence = CV_MIN(selection->other_sequence, task->data.sequence_number);
+}
+
+static enum cv_code take_task(void *context, const struct cv_scan_task *task, struct cv_error *err)
+{
+    struct selecting *selecting = context;
+    bool kept = false;
+
+    CV_DO(judge(selecting, task, &kept, err));
+    if (!kept)
+        note_other(selecting->selection, task);
     return CV_OK;
 }
 
@@ -147,6 +165,19 @@ static void apply_compression(const struct cv_rewrite_settings *settings,
 
     group->expected_outputs = cv_rewrite_output_count(&settings->rules, after);
     group->split_bytes = cv_rewrite_split_bytes(&settings->rules, after);
+}
+
+/* Candidates that came into no group. */
+static void note_ungrouped(struct cv_rewrite_selection *selection)
+{
+    CV_CLEANUP(cv_freep) bool *grouped = cv_alloc(selection->file_count * sizeof *grouped);
+
+    for (size_t i = 0; i < selection->group_count; i++)
+        for (size_t k = 0; k < selection->groups[i].count; k++)
+            grouped[selection->groups[i].files[k] - selection->files] = true;
+    for (size_t i = 0; i < selection->file_count; i++)
+        if (!grouped[i])
+            note_other(selection, cv_rewrite_task(&selection->files[i]));
 }
 
 static void plan_groups(struct selecting *selecting)
@@ -182,8 +213,10 @@ enum cv_code cv_rewrite_select(const struct cv_rewrite_selecting *config,
     selection->sequence_number = head->sequence_number;
     CV_DO(cv_scan_plan_open(config->store, config->metadata, head, config->predicate,
                             &selection->plan, err));
+    selection->other_sequence = config->predicate ? INT64_MIN : INT64_MAX;
     CV_DO(cv_scan_plan_each(selection->plan, take_task, &selecting, err));
     plan_groups(&selecting);
+    note_ungrouped(selection);
     return CV_OK;
 }
 

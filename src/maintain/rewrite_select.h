@@ -32,8 +32,11 @@ struct cv_rewrite_selection {
     struct cv_rewrite_group *groups;
     size_t group_count;
     int64_t group_files, group_bytes; /* in all groups */
-    int64_t busy_files;               /* left alone: the stream writes their partition */
-    int64_t left_files;               /* left for the next run: they did not fit into the memory */
+    /* The lowest data sequence number of the live files that are in no group; INT64_MIN when not
+     * all were looked at. */
+    int64_t other_sequence;
+    int64_t busy_files; /* left alone: the stream writes their partition */
+    int64_t left_files; /* left for the next run: they did not fit into the memory */
 };
 
 struct cv_rewrite_selecting {
