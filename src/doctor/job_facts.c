@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "table/position.h"
 
-#define SERVER_WAIT_US (10 * CV_US_PER_SECOND)
+#define SERVER_WAIT_US (5 * CV_US_PER_SECOND)
 
 static void read_table_position(struct cv_doctor *d, const char *query_id)
 {

@@ -226,7 +226,8 @@ void cv_judge_headroom(struct cv_doctor *d)
                             : "reads what is there; else raise retention.ms of the topic";
 }
 
-/* A partition whose oldest unread record waits much longer than those of the others. */
+/* A partition whose oldest unread record waits although the job committed since, and much longer
+ * than those of the others. */
 void cv_judge_stuck(struct cv_doctor *d)
 {
     int64_t trigger_ms = d->config->job ? d->config->job->trigger.interval_us / CV_US_PER_MS : 0;
@@ -238,7 +239,8 @@ void cv_judge_stuck(struct cv_doctor *d)
     for (size_t i = 0; d->kafka_known && i < d->kafka.count; i++) {
         const struct cv_partition_health *p = &d->kafka.partitions[i];
 
-        if (!lag_of(p) || p->unread_ms < 0 || d->now_ms - p->unread_ms < limit_ms)
+        if (!lag_of(p) || p->unread_ms < 0 || d->now_ms - p->unread_ms < limit_ms ||
+            d->exam->measures.newest_snapshot_ms < p->unread_ms)
             continue;
         late++;
         if (!worst || p->unread_ms < worst->unread_ms)
