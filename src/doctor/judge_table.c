@@ -20,6 +20,7 @@
 #define METADATA_DAY_WARN   (INT64_C(2) << 30) /* written a day by commits */
 #define METADATA_JSON_TALKS (INT64_C(256) << 10)
 #define METADATA_FILES_WARN 10
+#define EXPIRED_TO_JUDGE    10
 #define HISTORY_WITHOUT_END 20 /* snapshots since the table's first one */
 
 static int64_t commits_per_day(const struct cv_doctor *d)
@@ -400,7 +401,9 @@ void cv_judge_storage(struct cv_doctor *d)
                       cv_doctor_bytes(d, s->live_bytes), cv_doctor_bytes(d, s->old_bytes),
                       cv_doctor_bytes(d, s->orphan_bytes), cv_doctor_bytes(d, s->metadata_bytes));
     finding->why = "only live bytes answer queries of today";
-    if (s->old_bytes <= s->live_bytes / 2 || !d->exam->expiry.removed)
+    /* A few snapshots of an hour are nobody's storage bill. */
+    if (s->old_bytes <= s->live_bytes / 2 || !d->exam->expiry.removed ||
+        (d->exam->expiry.removed < EXPIRED_TO_JUDGE && !d->exam->expiry.window_ms))
         return;
     finding->severity = CV_SEVERITY_WARNING;
     cv_doctor_advise_expiry(d, finding);

@@ -267,6 +267,11 @@ static void metadata_and_storage_weigh(void **state)
                  "6.0 MiB, and 1440 commits a day");
     exam.count = 0;
     exam.storage = (struct cv_storage_split){.known = true, .live_bytes = 100, .old_bytes = 80};
+    exam.expiry.removed = 9;
+    cv_doctor_judge(&d);
+    assert_found(&exam, "storage-split", CV_SEVERITY_NOTE, 180, "");
+    exam.count = 0;
+    exam.expiry.window_ms = HOUR_MS;
     cv_doctor_judge(&d);
     assert_found(&exam, "storage-split", CV_SEVERITY_WARNING, 180, "80 B held by older");
     assert_not_found(&exam, "metadata-json-size");
