@@ -17,7 +17,7 @@ static size_t look(struct cv_str bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     CV_CLEANUP(cv_parquet_footer_freep) struct cv_parquet_footer *footer = NULL;
-    volatile size_t sum = 0;
+    size_t sum = 0;
 
     if (cv_parquet_footer_parse(data, size, (int64_t)1 << 20, &footer, NULL) != CV_OK)
         return 0;
@@ -29,5 +29,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
             sum += look(chunk->statistics.min) + look(chunk->statistics.max);
         }
-    return 0;
+    return sum == SIZE_MAX; /* never, but the compiler must look */
 }
