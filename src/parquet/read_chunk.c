@@ -90,12 +90,28 @@ enum cv_code cv_read_group(struct cv_parquet_reader *reader, const struct cv_par
     return read_together(reader, err);
 }
 
+/* Moves what the piece has from `offset` on to its front; returns how much that is. */
+static size_t keep_rest(struct cv_read_leaf *leaf, int64_t offset)
+{
+    int64_t skip = offset - leaf->bytes_offset;
+    size_t kept = 0;
+
+    if (leaf->bytes && leaf->bytes == leaf->piece.data && skip >= 0 &&
+        (uint64_t)skip < leaf->bytes_length) {
+        kept = leaf->bytes_length - (size_t)skip;
+        memmove(leaf->piece.data, leaf->piece.data + skip, kept);
+    }
+    cv_buf_clear(&leaf->piece);
+    leaf->piece.length = kept;
+    return kept;
+}
+
 enum cv_code cv_read_bytes(struct cv_parquet_reader *reader, struct cv_read_leaf *leaf,
                            int64_t offset, size_t length, const uint8_t **ret_bytes,
                            struct cv_error *err)
 {
     int64_t left = leaf->end - offset;
-    size_t piece;
+    size_t piece, kept;
 
     if (left < 0 || (uint64_t)left < length)
         return cv_fail(err, CV_FORMAT, "a page passes the end of the column chunk");
@@ -105,10 +121,11 @@ enum cv_code cv_read_bytes(struct cv_parquet_reader *reader, struct cv_read_leaf
         return CV_OK;
     }
     piece = CV_MAX(length, (size_t)CV_MIN(left, (int64_t)reader->piece_bytes));
-    cv_buf_clear(&leaf->piece);
+    kept = keep_rest(leaf, offset);
     leaf->bytes = NULL;
-    (void)cv_buf_reserve(&leaf->piece, piece + CV_RLE_SLACK);
-    CV_DO(cv_store_read_range(reader->store, reader->location, offset, piece, &leaf->piece, err));
+    (void)cv_buf_reserve(&leaf->piece, piece - kept + CV_RLE_SLACK);
+    CV_DO(cv_store_read_range(reader->store, reader->location, offset + (int64_t)kept, piece - kept,
+                              &leaf->piece, err));
     if (leaf->piece.length < length)
         return cv_fail(err, CV_FORMAT, "the file ends inside a page");
     leaf->bytes = leaf->piece.data;

@@ -109,6 +109,15 @@ static int64_t choose_batch_rows(const struct cv_parquet_reader *reader)
     return CV_MAX((int64_t)1, CV_MIN(rows, (int64_t)reader->read.batch_rows));
 }
 
+/* The first page of each column, and with it its dictionary. */
+static enum cv_code open_pages(struct cv_parquet_reader *reader, struct cv_error *err)
+{
+    for (size_t i = 0; i < reader->leaf_count; i++)
+        CV_TRY(cv_read_page(reader, reader->leaves[i], err), err, "column %s",
+               reader->leaves[i]->path);
+    return CV_OK;
+}
+
 static enum cv_code open_group(struct cv_parquet_reader *reader, struct cv_error *err)
 {
     while (!reader->group && reader->next_group < reader->end_group) {
@@ -119,6 +128,7 @@ static enum cv_code open_group(struct cv_parquet_reader *reader, struct cv_error
             continue;
         CV_TRY(cv_read_group(reader, group, err), err, "%s: row group %zu", reader->location,
                number);
+        CV_TRY(open_pages(reader, err), err, "%s: row group %zu", reader->location, number);
         reader->group = group;
         reader->group_at = 0;
         reader->group_batch_rows = choose_batch_rows(reader);
