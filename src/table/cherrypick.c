@@ -81,30 +81,37 @@ static bool has_value(const struct cv_snapshot *snapshot, const char *key, const
     return own && strcmp(own, value) == 0;
 }
 
-/* That neither the snapshot nor its staged id is in the history already. */
-static enum cv_code check_new(const struct cv_table_metadata *metadata, const char *branch,
-                              const struct cv_snapshot *source, struct cv_error *err)
+static enum cv_code check_unpublished(const struct cv_table_metadata *metadata, const char *branch,
+                                      const struct cv_snapshot *source, struct cv_error *err)
 {
     struct cv_history history = cv_history_of(metadata, branch);
     const char *wap_id = wap_id_of(source);
     const struct cv_snapshot *snapshot;
+
+    while (wap_id && *wap_id && (snapshot = cv_history_next(&history)))
+        if (has_value(snapshot, "wap.id", wap_id) ||
+            has_value(snapshot, "published-wap-id", wap_id))
+            return cv_fail(err, CV_USAGE,
+                           "Duplicate request to cherry pick wap id that was published already: %s",
+                           wap_id);
+    return CV_OK;
+}
+
+static enum cv_code check_unpicked(const struct cv_table_metadata *metadata, const char *branch,
+                                   const struct cv_snapshot *source, struct cv_error *err)
+{
+    struct cv_history history = cv_history_of(metadata, branch);
+    const struct cv_snapshot *snapshot;
     char id[24];
 
     (void)snprintf(id, sizeof id, "%lld", (long long)source->id);
-    while ((snapshot = cv_history_next(&history))) {
-        if (snapshot->id == source->id)
-            return cv_fail(err, CV_USAGE, "Cannot cherrypick snapshot %s: already an ancestor", id);
+    if (cv_is_ancestor(metadata, branch, source->id))
+        return cv_fail(err, CV_USAGE, "Cannot cherrypick snapshot %s: already an ancestor", id);
+    while ((snapshot = cv_history_next(&history)))
         if (has_value(snapshot, "source-snapshot-id", id))
             return cv_fail(err, CV_USAGE,
                            "Cannot cherrypick snapshot %s: already picked to create ancestor %lld",
                            id, (long long)snapshot->id);
-        if (wap_id && *wap_id &&
-            (has_value(snapshot, "wap.id", wap_id) ||
-             has_value(snapshot, "published-wap-id", wap_id)))
-            return cv_fail(err, CV_USAGE,
-                           "Duplicate request to cherry pick wap id that was published already: %s",
-                           wap_id);
-    }
     return CV_OK;
 }
 
@@ -200,11 +207,7 @@ static enum cv_code check_source(struct picking *p, const struct cv_table_metada
     p->overwrite =
         strcmp(operation, "overwrite") == 0 && has_value(source, "replace-partitions", "true");
     *ret_source = source;
-    if (append || p->overwrite)
-        CV_DO(check_new(metadata, branch, source, err));
-    if (is_fast_forward(metadata, branch, source))
-        return CV_OK;
-    if (!append && !p->overwrite)
+    if (!append && !p->overwrite && !is_fast_forward(metadata, branch, source))
         return cv_fail(err, CV_USAGE,
                        "Cannot cherry-pick snapshot %lld: not append, dynamic overwrite, or "
                        "fast-forward",
@@ -215,7 +218,11 @@ static enum cv_code check_source(struct picking *p, const struct cv_table_metada
                        "Cannot cherry-pick overwrite not based on an ancestor of the current "
                        "state: %lld",
                        (long long)source->id);
-    return CV_OK;
+    if (append || p->overwrite)
+        CV_DO(check_unpublished(metadata, branch, source, err));
+    if (is_fast_forward(metadata, branch, source))
+        return CV_OK;
+    return check_unpicked(metadata, branch, source, err);
 }
 
 static void fill_summary(const struct picking *p, const struct cv_snapshot *source,

@@ -213,6 +213,7 @@ static void a_staged_append_is_made_anew(void **state)
     static const char *const wap[] = {"wap.id", "w-1"};
     struct cv_data_file file = fixture_file(&f, 0, 20007);
     int64_t source = staged(ids[2], &file, 1, wap, 2);
+    int64_t unnamed;
     int64_t found;
 
     (void)state;
@@ -235,6 +236,12 @@ static void a_staged_append_is_made_anew(void **state)
     assert_string_equal(summary_of(move.current_snapshot_id, "total-records"), "50");
     assert_string_equal(summary_of(move.current_snapshot_id, "changed-partition-count"), "1");
     CV_ASSERT_FAILS(cv_table_cherrypick_snapshot(f.table, source, false, &move, &err), CV_USAGE,
+                    "Duplicate request to cherry pick wap id that was published already: w-1",
+                    &err);
+    file = fixture_file(&f, 0, 20008);
+    unnamed = staged(ids[2], &file, 1, NULL, 0);
+    CV_ASSERT_OK(cv_table_cherrypick_snapshot(f.table, unnamed, false, &move, &err), &err);
+    CV_ASSERT_FAILS(cv_table_cherrypick_snapshot(f.table, unnamed, false, &move, &err), CV_USAGE,
                     "already picked to create ancestor", &err);
     CV_ASSERT_FAILS(cv_table_cherrypick_snapshot(f.table, ids[2], false, &move, &err), CV_USAGE,
                     "already an ancestor", &err);
