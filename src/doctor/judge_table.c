@@ -231,6 +231,8 @@ static const char *writer_of(const struct cv_snapshot *snapshot, struct cv_arena
     const struct cv_properties *summary = &snapshot->summary;
     const char *engine = cv_properties_get(summary, "engine-name");
 
+    if (engine && strcmp(engine, "calve") == 0)
+        return engine; /* whatever of other programs it carries along */
     for (size_t i = 0; i < CV_ARRAY_LENGTH(applications); i++) {
         const char *id = cv_properties_get(summary, applications[i]);
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which snapshots carry the positions of streams, and carrying calve's forward. Expiry keeps the
+ * Which snapshots carry the positions of streams, and carrying them forward. Expiry keeps the
  * newest carriers, since every stream finds in them, at its next start, what is in the table. */
 #include "base/map.h"
+#include "codec/json.h"
 #include "table/expire.h"
 #include "table/position_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Kafka Connect: <control topic>.<group> follows. */
+/* Kafka Connect: offsets.<control topic>.<group>, commit-id, valid-through-ts follow. */
+#define CONNECT_KEY         "kafka.connect."
 #define CONNECT_OFFSETS_KEY "kafka.connect.offsets."
+
+/* What Spark and Flink look back for. A snapshot has one of each at most. */
+static const char *const spark_keys[] = {CV_QUERY_ID_KEY, CV_EPOCH_ID_KEY, NULL};
+static const char *const flink_keys[] = {"flink.job-id", "flink.max-committed-checkpoint-id",
+                                         "flink.operator-id", NULL};
 
 struct carriers {
     struct cv_map seen; /* streams of one branch */
@@ -29,27 +36,40 @@ static void see(struct carriers *c, const struct cv_snapshot *snapshot, const ch
     c->ids[c->count++] = snapshot->id;
 }
 
-/* Spark's look-back is by query id, Flink's by job and operator. */
-static void see_pair(struct carriers *c, const struct cv_snapshot *snapshot, const char *key,
-                     const char *second_key, const char *epoch_key)
+static void see_query(struct carriers *c, const struct cv_snapshot *snapshot, const char *query_id)
 {
-    const char *first = cv_properties_get(&snapshot->summary, key);
-    const char *second = second_key ? cv_properties_get(&snapshot->summary, second_key) : NULL;
-
-    if (first && cv_properties_get(&snapshot->summary, epoch_key))
-        see(c, snapshot, cv_arena_printf(c->arena, "%s=%s,%s", key, first, second ? second : ""));
+    see(c, snapshot, cv_arena_printf(c->arena, CV_QUERY_ID_KEY "=%s", query_id));
 }
 
+/* A job's position names its query too. */
+static void see_position(struct carriers *c, const struct cv_snapshot *snapshot,
+                         const struct cv_property *item)
+{
+    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
+    const char *query_id;
+
+    see(c, snapshot, item->key);
+    if (cv_json_parse(item->value, strlen(item->value), &json, NULL) == CV_OK &&
+        cv_json_read_string(json, "queryId", &query_id, NULL) == CV_OK)
+        see_query(c, snapshot, query_id);
+}
+
+/* Spark's look-back is by query id, Flink's by job and operator. */
 static void see_snapshot(struct carriers *c, const struct cv_snapshot *snapshot)
 {
-    see_pair(c, snapshot, CV_QUERY_ID_KEY, NULL, CV_EPOCH_ID_KEY);
-    see_pair(c, snapshot, "flink.job-id", "flink.operator-id", "flink.max-committed-checkpoint-id");
-    for (size_t i = 0; i < snapshot->summary.count; i++) {
-        const char *key = snapshot->summary.items[i].key;
+    const struct cv_properties *summary = &snapshot->summary;
 
-        if (cv_text_starts_with(key, CV_POSITION_KEY) ||
-            cv_text_starts_with(key, CONNECT_OFFSETS_KEY))
-            see(c, snapshot, key);
+    if (cv_properties_get(summary, spark_keys[0]) && cv_properties_get(summary, spark_keys[1]))
+        see_query(c, snapshot, cv_properties_get(summary, spark_keys[0]));
+    if (cv_properties_get(summary, flink_keys[0]) && cv_properties_get(summary, flink_keys[1]))
+        see(c, snapshot,
+            cv_arena_printf(c->arena, "flink=%s,%s", cv_properties_get(summary, flink_keys[0]),
+                            cv_properties_get_or(summary, flink_keys[2], "")));
+    for (size_t i = 0; i < summary->count; i++) {
+        if (cv_text_starts_with(summary->items[i].key, CV_POSITION_KEY))
+            see_position(c, snapshot, &summary->items[i]);
+        else if (cv_text_starts_with(summary->items[i].key, CONNECT_OFFSETS_KEY))
+            see(c, snapshot, summary->items[i].key);
     }
 }
 
@@ -120,58 +140,86 @@ static void replace_carried(struct cv_carried_positions *carried,
                 (struct cv_avro_metadata){items[i].key, items[i].full};
 }
 
-static void carry_query(const struct cv_snapshot *snapshot, struct cv_carried_positions *carried)
-{
-    const char *query_id = cv_properties_get(&snapshot->summary, CV_QUERY_ID_KEY);
-    const char *epoch_id = cv_properties_get(&snapshot->summary, CV_EPOCH_ID_KEY);
+struct carrying {
+    struct cv_table *table;
+    struct cv_carried_positions *carried;
+    struct cv_carried_position *items;
+    size_t count, capacity;
+};
 
-    if (carried->query_id || !query_id || !epoch_id)
-        return;
-    carried->query_id = cv_arena_strdup(&carried->arena, query_id);
-    carried->epoch_id = cv_arena_strdup(&carried->arena, epoch_id);
+static enum cv_code carry_item(struct carrying *c, const struct cv_snapshot *snapshot,
+                               const struct cv_property *item, struct cv_error *err)
+{
+    if (find(c->items, c->count, item->key))
+        return CV_OK;
+    cv_array_reserve(&c->items, &c->capacity, c->count + 1);
+    CV_DO(read_carried(c->table, snapshot, item, c->carried, &c->items[c->count], err));
+    c->count++;
+    return CV_OK;
+}
+
+/* All of one writer's keys, from the newest snapshot that has them. */
+static enum cv_code carry_keys(struct carrying *c, const struct cv_snapshot *snapshot,
+                               const char *const *keys, struct cv_error *err)
+{
+    if (find(c->items, c->count, keys[0]) || !cv_properties_get(&snapshot->summary, keys[1]))
+        return CV_OK;
+    for (; *keys; keys++) {
+        const struct cv_property item = {(char *)*keys,
+                                         (char *)cv_properties_get(&snapshot->summary, *keys)};
+
+        if (item.value)
+            CV_DO(carry_item(c, snapshot, &item, err));
+    }
+    return CV_OK;
+}
+
+static enum cv_code carry_snapshot(struct carrying *c, const struct cv_snapshot *snapshot,
+                                   struct cv_error *err)
+{
+    CV_DO(carry_keys(c, snapshot, spark_keys, err));
+    CV_DO(carry_keys(c, snapshot, flink_keys, err));
+    for (size_t i = 0; i < snapshot->summary.count; i++) {
+        const struct cv_property *item = &snapshot->summary.items[i];
+
+        if (cv_text_starts_with(item->key, CV_POSITION_KEY) ||
+            cv_text_starts_with(item->key, CONNECT_KEY))
+            CV_DO(carry_item(c, snapshot, item, err));
+    }
+    return CV_OK;
 }
 
 enum cv_code cv_position_carry(struct cv_table *table, const struct cv_table_metadata *metadata,
                                struct cv_carried_positions *carried, struct cv_error *err)
 {
     struct cv_history history = cv_position_history(metadata, cv_table_branch(table));
-    CV_CLEANUP(cv_freep) struct cv_carried_position *items = NULL;
+    struct carrying c = {.table = table, .carried = carried};
     const struct cv_snapshot *snapshot;
-    size_t capacity = 0;
-    size_t count = 0;
+    enum cv_code code = CV_OK;
     bool has_all = false;
 
-    carried->query_id = carried->epoch_id = NULL;
-    while (!has_all && (snapshot = cv_history_next(&history))) {
-        carry_query(snapshot, carried);
-        for (size_t i = 0; i < snapshot->summary.count; i++) {
-            const struct cv_property *item = &snapshot->summary.items[i];
-
-            if (!cv_text_starts_with(item->key, CV_POSITION_KEY) || find(items, count, item->key))
-                continue;
-            cv_array_reserve(&items, &capacity, count + 1);
-            CV_DO(read_carried(table, snapshot, item, carried, &items[count], err));
-            count++;
-        }
+    while (code == CV_OK && !has_all && (snapshot = cv_history_next(&history))) {
+        code = carry_snapshot(&c, snapshot, err);
         has_all = cv_properties_get(&snapshot->summary, CV_POSITIONS_KEY) != NULL;
     }
-    replace_carried(carried, items, count);
-    return CV_OK;
+    if (code == CV_OK)
+        replace_carried(carried, c.items, c.count);
+    free(c.items);
+    return code;
 }
 
 void cv_position_put_carried(const struct cv_carried_positions *carried,
                              struct cv_properties *summary)
 {
+    size_t jobs = 0;
     char count[24];
 
-    (void)snprintf(count, sizeof count, "%zu", carried->count);
-    cv_properties_set(summary, CV_POSITIONS_KEY, count);
-    for (size_t i = 0; i < carried->count; i++)
+    for (size_t i = 0; i < carried->count; i++) {
+        jobs += cv_text_starts_with(carried->items[i].key, CV_POSITION_KEY);
         cv_properties_set(summary, carried->items[i].key, carried->items[i].summary);
-    if (!carried->query_id)
-        return;
-    cv_properties_set(summary, CV_QUERY_ID_KEY, carried->query_id);
-    cv_properties_set(summary, CV_EPOCH_ID_KEY, carried->epoch_id);
+    }
+    (void)snprintf(count, sizeof count, "%zu", jobs);
+    cv_properties_set(summary, CV_POSITIONS_KEY, count);
 }
 
 void cv_carried_positions_release(struct cv_carried_positions *carried)

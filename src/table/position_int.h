@@ -30,7 +30,9 @@ enum cv_code cv_position_read_long(struct cv_table *table, const struct cv_snaps
 /* Says how many positions a snapshot of maintenance carries; it ends the search for more. */
 #define CV_POSITIONS_KEY "calve.positions"
 
-/* The newest position of each job in a branch's history, for a snapshot that adds none of its own.
+/* The newest position of each of calve's jobs and of Kafka Connect's groups, of the newest query of
+ * Spark and job of Flink in a branch's history, for a snapshot that adds none of its own: then
+ * nobody has to look behind it, and expiry need not keep older ones.
  * Zero-initialised; kept over the attempts of a commit, so that a long position is read once. */
 struct cv_carried_position {
     const char *key;
@@ -43,9 +45,6 @@ struct cv_carried_positions {
     size_t count;
     struct cv_avro_metadata *extra; /* of the long ones, for the manifest list */
     size_t extra_count;
-    /* Spark's keys of the query that committed last, NULL = none. Without them the newest append
-     * would have to stay for their sake, and every file with it that was rewritten since. */
-    const char *query_id, *epoch_id;
 };
 /* Searches from the branch's head to the newest snapshot with CV_POSITIONS_KEY, which has all that
  * are older, else to the end of the history. Reads no file but the lists of long positions. */

@@ -500,6 +500,40 @@ static void assert_position(const char *job, int64_t snapshot_id, int64_t epoch,
     assert_true(cv_text_ends_with(position.offsets_json, end));
 }
 
+/* Spark, Flink and Kafka Connect find what they look for in the rewrite too, so nothing before it
+ * has to stay for them. */
+static void the_keys_of_other_streams_go_along(void **state)
+{
+    static const char *const keys[] = {"flink.job-id", "flink.operator-id",
+                                       "flink.max-committed-checkpoint-id",
+                                       "kafka.connect.offsets.control.group"};
+    static const char *const values[] = {"f1", "o1", "12", "{\"0\":7}"};
+    struct cv_expire expire = {
+        .rules = {.now_ms = INT64_MAX / 2, .older_than_ms = INT64_MAX / 2, .retain_last = 1}};
+    struct cv_properties summary = {0};
+    struct cv_append append = {.summary = &summary};
+    struct cv_append_result appended;
+    struct cv_rewrite_result result;
+    struct cv_expire_result expired;
+
+    (void)state;
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(keys); i++)
+        cv_properties_set(&summary, keys[i], values[i]);
+    CV_ASSERT_OK(cv_table_append(f.table, &append, &appended, &err), &err);
+    cv_properties_release(&summary);
+    append_of_job("old", 4, 1);
+    append_of_job("new", 5, 1);
+    planned = plan();
+    CV_ASSERT_OK(rewrite(&planned, false, &result), &err);
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(keys); i++)
+        assert_string_equal(summary_of(result.snapshot_id, keys[i]), values[i]);
+    assert_string_equal(summary_of(result.snapshot_id, "spark.sql.streaming.queryId"), "q-new");
+    assert_string_equal(summary_of(result.snapshot_id, "spark.sql.streaming.epochId"), "5");
+    CV_ASSERT_OK(cv_table_expire(f.table, &expire, &f.arena, &expired, &err), &err);
+    cv_table_metadata_free(expired.before);
+    assert_int_equal(f.table->metadata->snapshot_count, 1);
+}
+
 /* Two jobs, one with offsets too long for a summary: both go along, also a second time. */
 static void the_position_of_each_job_goes_along(void **state)
 {
@@ -549,6 +583,7 @@ int main(void)
         TEST(a_rewrite_never_adds_rows),
         TEST(unknown_totals_stay_absent),
         TEST(the_position_of_each_job_goes_along),
+        TEST(the_keys_of_other_streams_go_along),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
