@@ -224,6 +224,7 @@ static void foreign_writers(void **state)
     (void)state;
     examine_at(table, cv_now_ms());
     assert_not_found(&exam, "foreign-writer");
+    cv_properties_set(&summary, "engine-name", "spark");
     cv_properties_set(&summary, "spark.app.id", "local-1");
     CV_ASSERT_OK(cv_table_append(table, &append, &result, &err), &err);
     examine_at(table, cv_now_ms());
