@@ -40,7 +40,7 @@ struct cv_maintenance {
     bool (*partition_busy)(void *context, const struct cv_partition_spec *spec,
                            const struct cv_value *partition);
     void (*progress)(void *context, const struct cv_maintain_progress *progress); /* or NULL */
-    void (*warn)(void *context, const char *message);                             /* or NULL */
+    void (*warn)(void *context, const char *message); /* from any of its threads, or NULL */
     void *context;
 };
 

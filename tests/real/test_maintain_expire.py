@@ -6,6 +6,7 @@ import datetime
 import shutil
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from checks import read_everywhere, referenced_files, stray_files
 from job import local
@@ -191,6 +192,35 @@ def test_positions_of_streams_stay(lake):
     for text in ("job orders", "query q-1", "Flink job f", "Kafka Connect control.group"):
         assert f"newest position of {text}" in run.err, run
     assert all(path.exists() for path in referenced_files(lake, "db.t"))
+
+
+def test_named_position_stays(lake):
+    make(lake, commits=1)
+    table = open_table(lake, "db.t")
+    table.append(numbers(2), snapshot_properties={"calve.position.orders": '{"epoch":1}'})
+    table.append(numbers(3))
+    order = ids(lake, "db.t")
+    run = maintain(lake, "expire-snapshots", "db.t", "--snapshot-ids", f"{order[0]},{order[1]}").check()
+    assert ids(lake, "db.t") == order[1:]
+    assert f"kept snapshot {order[1]}" in run.err and "newest position of job orders" in run.err
+
+
+def test_file_that_cannot_be_deleted(lake):
+    """It is told and counted; everything else goes."""
+    make(lake, commits=1)
+    table = open_table(lake, "db.t")
+    table.overwrite(numbers(9))
+    (old,) = [p for p in lake.folder_of("db.t").glob("data/*.parquet") if comparable(pq.read_table(p)) == [(1,)]]  # fmt: skip
+    old.unlink()
+    old.mkdir()
+    run = maintain(lake, "expire-snapshots", "db.t", "--older-than", FUTURE)
+    (row,) = result_rows(run)
+    assert row["deleted_data_files_count"] == 0 and row["deleted_manifest_lists_count"] > 0
+    assert f"warning: cannot remove file://{old}" in run.err and "1 files could not be deleted" in run.err
+    old.rmdir()
+    open_table(lake, "db.t").overwrite(numbers(10))
+    (row,) = result_rows(maintain(lake, "expire-snapshots", "db.t", "--older-than", FUTURE))
+    assert row["deleted_data_files_count"] == 1  # and absent files are no failure
 
 
 @pytest.mark.parametrize("fault", ["metadata-written", "commit-sent", "commit-done", "delete-half:1", "delete-half:4"])

@@ -230,8 +230,25 @@ def test_location(lake):
     assert maintain(lake, "remove-orphan-files", "db.t", *IDLE, "--location", "/").status == 2
 
 
-def test_killed_and_denied(lake):
-    """Killed half-way, and files that can't be deleted: told, and the rest goes."""
+def test_hadoop_catalog(tmp_path):
+    """Numbered metadata files and the version hint are the table's."""
+    lake = Lake(tmp_path / "lake", kind="hadoop")
+    lake.create_table("db.t", "id bigint")
+    lake.create_table("db.other", "id bigint")
+    folder = lake.warehouse / "db" / "t"
+    orphan = stray(folder, "data/a.parquet")
+    make_old(folder)
+    assert found_paths(result_rows(maintain(lake, "remove-orphan-files", "db.t"))) == [str(orphan)]
+    assert files_below(folder) == {"metadata/v1.metadata.json", "metadata/version-hint.text"}
+    stopped = maintain(lake, "remove-orphan-files", "db.t", *IDLE, "--location", lake.warehouse / "db")
+    assert stopped.status == 3 and "db.other" in stopped.err
+    file = folder / "metadata" / "v1.metadata.json"
+    refused = maintain(lake, "register-table", "db.new", "--metadata-file", file)
+    assert refused.status == 2 and "a hadoop catalog has no register_table" in refused.err
+
+
+def test_killed(lake):
+    """Killed half-way: the next run does the rest."""
     make(lake, commits=1)
     folder = lake.folder_of("db.t")
     for n in range(20):
