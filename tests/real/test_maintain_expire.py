@@ -121,9 +121,14 @@ def make(lake, name="db.t", commits=6, properties=None):
     return open_table(lake, name)
 
 
-def test_branches_and_tags(lake, duckdb):
+# Old manifests go while their files live on in new ones.
+MERGING = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
+
+
+@pytest.mark.parametrize("properties", [{}, MERGING])
+def test_branches_and_tags(lake, duckdb, properties):
     """Case 51: the snapshots of tags and branches stay with all their files."""
-    table = make(lake)
+    table = make(lake, properties=properties)
     order = [s.snapshot_id for s in table.snapshots()]
     with table.manage_snapshots() as change:
         change.create_tag(order[1], "t").create_branch(order[1], "b")
@@ -226,8 +231,7 @@ def test_file_that_cannot_be_deleted(lake):
 @pytest.mark.parametrize("fault", ["metadata-written", "commit-sent", "commit-done", "delete-half:1", "delete-half:4"])
 def test_killed(lake, duckdb, fault):
     """The table reads in any case; a second run and the removal of orphans leave nothing behind."""
-    make(lake, commits=5)
-    table = open_table(lake, "db.t")
+    table = make(lake, commits=5, properties=MERGING)
     table.overwrite(numbers(1, 2, 3))  # so that data files go, too
     killed = maintain(lake, "expire-snapshots", "db.t", "--older-than", FUTURE, env={"CALVE_FAULT": fault})
     assert killed.status == -9, killed

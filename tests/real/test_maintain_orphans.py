@@ -3,12 +3,13 @@
 
 import json
 import os
+import subprocess
 import time
 
 import fastavro
 import pytest
 from checks import referenced_files, stray_files
-from job import Lake, local
+from job import Lake, calve_binary, local
 from readers import comparable, open_table, read_duckdb, read_pyiceberg
 from test_maintain_expire import make, numbers
 from twins import HISTORY, Twins, call, files_below, maintain, result_rows, spark_history
@@ -110,6 +111,29 @@ def test_file_list_as_json(lake):
     listing.write_text("file_path\nno comma\n")
     failed = maintain(lake, "remove-orphan-files", "db.t", "--file-list-view", listing)
     assert failed.status == 3 and "list.jsonl:1" in failed.err
+
+
+def test_commit_during_the_listing(lake):
+    """The files of a commit between the first look at the table and the end of the listing are no orphans. The list is
+    a pipe, so that calve waits in between."""
+    make(lake, commits=1)
+    orphan = stray(lake.folder_of("db.t"), "data/a.parquet")
+    pipe = lake.folder / "pipe"
+    os.mkfifo(pipe)
+    command = [calve_binary(), "maintain", "remove-orphan-files", f"{lake.name}.db.t", "--config", lake.config_file(),
+               "--file-list-view", pipe, "--json"]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with open(pipe, "w") as listing:  # waits for calve to open it
+            before = files_below(lake.folder_of("db.t"))
+            open_table(lake, "db.t").append(numbers(2))
+            new = files_below(lake.folder_of("db.t")) - before
+            assert len(new) == 4
+            for path in [orphan, *(lake.folder_of("db.t") / name for name in new)]:
+                listing.write(f"{path},2020-01-01 00:00:00\n")
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert found_paths(json.loads(out)) == [str(orphan)]
+    assert comparable(read_pyiceberg(lake, "db.t")) == [(1,), (2,)]
 
 
 def respell(lake, change):
