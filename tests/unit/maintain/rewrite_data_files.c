@@ -399,6 +399,197 @@ static void removed_inputs_end_a_group(void **state)
     assert_int_equal(files_on_disk(table), 6); /* five old ones and the other job's */
 }
 
+/* A delete file of the given content with rows (path, position) or (id), committed as another
+ * engine does. */
+static void commit_delete(struct cv_table *table, const char *ddl, const int32_t *field_ids,
+                          const char *path, int64_t number, bool equality)
+{
+    const char *location = cv_arena_printf(&f.arena, "%s/data/delete-%d.parquet",
+                                           table->metadata->location, writers++);
+    static const int32_t id_column[] = {1};
+    struct cv_parquet_options options;
+    struct cv_metrics_config metrics = {0};
+    struct cv_properties summary = {0};
+    struct cv_parquet_writer *writer;
+    struct cv_append_result appended;
+    struct cv_batch_builder rows;
+    struct cv_output *output;
+    struct cv_schema schema;
+    struct cv_batch batch;
+    struct cv_data_file file = {.content = equality ? CV_CONTENT_EQUALITY_DELETES
+                                                    : CV_CONTENT_POSITION_DELETES,
+                                .path = location,
+                                .format = "PARQUET",
+                                .referenced_data_file = path,
+                                .equality_ids = equality ? id_column : NULL,
+                                .equality_count = equality};
+    struct cv_append append = {.files = &file, .file_count = 1, .summary = &summary};
+    struct cv_field *fields;
+
+    CV_ASSERT_OK(cv_schema_read_ddl(ddl, &f.arena, &schema, &err), &err);
+    fields = cv_arena_copy(&f.arena, schema.root.fields,
+                           schema.root.field_count * sizeof *schema.root.fields);
+    for (size_t i = 0; i < schema.root.field_count; i++)
+        fields[i].id = field_ids[i];
+    schema.root.fields = fields;
+    cv_batch_builder_init(&rows, &schema);
+    if (!equality)
+        cv_builder_bytes(&rows.columns[0], path, strlen(path));
+    cv_builder_i64(&rows.columns[equality ? 0 : 1], number);
+    cv_batch_builder_view(&rows, &batch);
+    CV_ASSERT_OK(cv_parquet_options_read(&table->metadata->properties, &options, &err), &err);
+    CV_ASSERT_OK(cv_store_create(table->store, location, &output, &err), &err);
+    CV_ASSERT_OK(cv_parquet_writer_open(output, &schema, &options, &metrics, &writer, &err), &err);
+    CV_ASSERT_OK(cv_parquet_writer_append(writer, &batch, &(struct cv_rows){.count = 1}, &err),
+                 &err);
+    CV_ASSERT_OK(cv_parquet_writer_close(writer, &f.arena, &file.metrics, &err), &err);
+    cv_properties_set(&summary, "operation", "delete");
+    CV_ASSERT_OK(cv_table_append(table, &append, &appended, &err), &err);
+    cv_properties_release(&summary);
+    cv_batch_builder_release(&rows);
+}
+
+static enum cv_code keep_path(void *context, const struct cv_scan_task *task,
+                              struct cv_error *error)
+{
+    const char **path = context;
+
+    (void)error;
+    if (!*path || strcmp(task->data.file.path, *path) < 0)
+        *path = cv_arena_strdup(&f.arena, task->data.file.path);
+    return CV_OK;
+}
+
+/* Deletes one row of the file whose path is the lowest. */
+static void delete_by_position(struct cv_table *table)
+{
+    static const int32_t ids[] = {2147483546, 2147483545};
+    CV_CLEANUP(cv_scan_plan_freep) struct cv_scan_plan *plan = NULL;
+    const char *path = NULL;
+
+    CV_ASSERT_OK(cv_scan_plan_open(table->store, table->metadata,
+                                   cv_table_metadata_head(table->metadata, "main"), NULL, &plan,
+                                   &err),
+                 &err);
+    CV_ASSERT_OK(cv_scan_plan_each(plan, keep_path, &path, &err), &err);
+    commit_delete(table, "file_path string NOT NULL, pos bigint NOT NULL", ids, path, 0, false);
+}
+
+static void delete_by_id(struct cv_table *table)
+{
+    static const int32_t ids[] = {1};
+
+    commit_delete(table, "id bigint NOT NULL", ids, NULL, 1234, true);
+}
+
+/* b: the group with the new row delete is planned again, with the delete; the other is committed
+ * as it is. */
+static void a_position_delete_meanwhile_is_applied(void **state)
+{
+    struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
+    static const char *const two_groups[] = {"max-file-group-input-files", "5",
+                                             "max-concurrent-file-group-rewrites", "1", NULL};
+    struct live live;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        write_rows(table, i * 1000, 1000, 1, NULL);
+    CV_ASSERT_OK(rewrite_beside(table, delete_by_position, two_groups), &err);
+    assert_counts(10, 2);
+    live = read_table(table);
+    assert_int_equal(live.files, 2);
+    assert_int_equal(live.rows, 9999);
+    assert_string_equal(cv_properties_get(&head_of(table)->summary, "total-delete-files"), "0");
+    assert_int_equal(files_on_disk(table), 10 + 2 + 1); /* the delete file too */
+}
+
+/* c: the new file keeps the sequence number planned from, so that the delete applies to it. */
+static void an_equality_delete_meanwhile_still_applies(void **state)
+{
+    struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
+    static const char *const all[] = {"rewrite-all", "true", NULL};
+    struct live live;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        write_rows(table, i * 1000, 1000, 1, NULL);
+    CV_ASSERT_OK(rewrite_beside(table, delete_by_id, none), &err);
+    assert_counts(5, 1);
+    live = read_table(table);
+    assert_int_equal(live.files, 1);
+    assert_int_equal(live.lowest_sequence, 5);
+    assert_int_equal(live.rows, 4999);
+    assert_int_equal(live.sum, INT64_C(4999) * 5000 / 2 - 1234);
+    rewrite(table, all);
+    live = read_table(table);
+    assert_int_equal(live.rows, 4999);
+}
+
+/* Without the kept sequence number the delete would be lost: the group is planned again. */
+static void an_equality_delete_is_a_conflict_for_new_sequences(void **state)
+{
+    struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
+    static const char *const fresh[] = {"use-starting-sequence-number", "false", NULL};
+    struct live live;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        write_rows(table, i * 1000, 1000, 1, NULL);
+    CV_ASSERT_OK(rewrite_beside(table, delete_by_id, fresh), &err);
+    assert_counts(5, 1);
+    live = read_table(table);
+    assert_int_equal(live.rows, 4999);
+    assert_int_equal(live.lowest_sequence, 7);
+}
+
+static void delete_files_that_apply_to_nothing_go(void **state)
+{
+    struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
+    static const char *const few[] = {"min-input-files", "100", "remove-dangling-deletes", "true",
+                                      NULL};
+    struct live live;
+
+    (void)state;
+    write_rows(table, 0, 1000, 1, NULL);
+    delete_by_id(table);
+    write_rows(table, 1000, 1000, 1, NULL);
+    delete_by_position(table);
+    rewrite(table, few);
+    assert_counts(0, 0);
+    live = read_table(table);
+    assert_int_equal(live.rows, 1999); /* id 1234 came later than its delete */
+    assert_string_equal(cv_properties_get(&head_of(table)->summary, "total-delete-files"), "2");
+    rewrite_all(table);
+    rewrite(table, few);
+    live = read_table(table);
+    assert_int_equal(live.rows, 1999);
+    assert_string_equal(cv_properties_get(&head_of(table)->summary, "total-delete-files"), "0");
+}
+
+static void partial_progress_commits_in_parts(void **state)
+{
+    struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
+    static const char *const parts[] = {"partial-progress.enabled",
+                                        "true",
+                                        "partial-progress.max-commits",
+                                        "3",
+                                        "max-file-group-input-files",
+                                        "5",
+                                        NULL};
+    size_t snapshots;
+    struct live live;
+
+    (void)state;
+    for (int i = 0; i < 25; i++)
+        write_rows(table, i * 10, 10, 1, NULL);
+    snapshots = table->metadata->snapshot_count;
+    rewrite(table, parts); /* 5 groups, 2 in a commit */
+    assert_counts(25, 5);
+    live = read_table(table);
+    assert_int_equal(table->metadata->snapshot_count, snapshots + 3);
+    assert_rows(&live, 250);
+}
+
 static void expire_the_start(struct cv_table *table)
 {
     const struct cv_expire expire = {
@@ -438,6 +629,11 @@ int main(void)
         TEST(splits_at_the_target),
         TEST(leaves_what_the_stream_writes),
         TEST(an_append_meanwhile_is_kept),
+        TEST(a_position_delete_meanwhile_is_applied),
+        TEST(an_equality_delete_meanwhile_still_applies),
+        TEST(an_equality_delete_is_a_conflict_for_new_sequences),
+        TEST(delete_files_that_apply_to_nothing_go),
+        TEST(partial_progress_commits_in_parts),
         TEST(removed_inputs_end_a_group),
         TEST(an_expired_start_fails_closed),
     };
