@@ -178,10 +178,11 @@ static enum cv_code put_values(struct cv_parquet_merger *merger, struct cv_leaf 
                                struct values *values, size_t count, struct cv_error *err)
 {
     struct cv_open_page *page = &leaf->page;
-    const uint32_t *indices = (const uint32_t *)(const void *)merger->indices.data + values->index;
+    const uint32_t *indices;
     size_t bytes;
 
     if (values->indexed) {
+        indices = (const uint32_t *)(const void *)merger->indices.data + values->index;
         values->index += count;
         if (values->decoded) {
             cv_leaf_reserve_values(leaf, count);
