@@ -10,62 +10,101 @@
 
 /* --- positions -------------------------------------------------------------------------------- */
 
-/* file_path comes last, since a file that names one data file only is read without it. */
 static const struct cv_field position_fields[] = {
-    {.id = CV_DELETE_POS_ID, .name = "pos", .required = true, .type = {.kind = CV_TYPE_LONG}},
     {.id = CV_DELETE_FILE_PATH_ID,
      .name = "file_path",
      .required = true,
      .type = {.kind = CV_TYPE_STRING}},
+    {.id = CV_DELETE_POS_ID, .name = "pos", .required = true, .type = {.kind = CV_TYPE_LONG}},
 };
 
-static void mark(struct cv_position_set *set, const struct cv_batch *batch, struct cv_str path)
+const struct cv_schema cv_position_delete_schema = {
+    .root = {.kind = CV_TYPE_STRUCT, .fields = position_fields, .field_count = 2},
+    .highest_id = CV_DELETE_FILE_PATH_ID};
+/* For a file that is known to name one data file only. */
+static const struct cv_schema pos_schema = {
+    .root = {.kind = CV_TYPE_STRUCT, .fields = &position_fields[1], .field_count = 1},
+    .highest_id = CV_DELETE_POS_ID};
+
+static enum cv_code
+read_positions(struct cv_store *store, const struct cv_data_file *deletes,
+               const struct cv_schema *schema, const struct cv_predicate *predicate,
+               enum cv_code (*each)(void *, const struct cv_batch *, struct cv_error *),
+               void *context, struct cv_error *err)
 {
+    CV_CLEANUP(cv_file_reader_release) struct cv_file_reader reader = {NULL, NULL};
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_name_mapping mapping;
+    struct cv_file_read read = {.store = store,
+                                .file = deletes,
+                                .schema = schema,
+                                .mapping = &mapping,
+                                .predicate = predicate};
+    struct cv_batch batch;
+    int64_t position;
+
+    cv_name_mapping_of_schema(schema, &arena, &mapping);
+    CV_DO(cv_file_reader_open(&read, &reader, err));
+    for (;;) {
+        CV_DO(cv_file_reader_next(&reader, &batch, &position, err));
+        if (batch.row_count == 0)
+            return CV_OK;
+        CV_DO(each(context, &batch, err));
+    }
+}
+
+enum cv_code cv_position_deletes_read(struct cv_store *store, const struct cv_data_file *deletes,
+                                      enum cv_code (*each)(void *context,
+                                                           const struct cv_batch *batch,
+                                                           struct cv_error *err),
+                                      void *context, struct cv_error *err)
+{
+    return read_positions(store, deletes, &cv_position_delete_schema, NULL, each, context, err);
+}
+
+struct marking {
+    struct cv_position_set *set;
+    struct cv_str path;
+};
+
+static enum cv_code mark(void *context, const struct cv_batch *batch, struct cv_error *err)
+{
+    const struct marking *marking = context;
+    struct cv_position_set *set = marking->set;
+    const struct cv_column *positions = &batch->columns[batch->column_count - 1];
+
+    (void)err;
     for (size_t i = 0; i < batch->row_count; i++) {
         int64_t position;
 
-        if (batch->column_count > 1 && !cv_str_equal(cv_column_bytes(&batch->columns[1], i), path))
+        if (batch->column_count > 1 &&
+            !cv_str_equal(cv_column_bytes(&batch->columns[0], i), marking->path))
             continue;
-        memcpy(&position, batch->columns[0].data + i * 8, 8);
+        memcpy(&position, positions->data + i * 8, 8);
         if ((uint64_t)position >= set->row_count)
             continue;
         cv_bit_set(set->bits, (size_t)position);
         set->any = true;
     }
+    return CV_OK;
 }
 
 enum cv_code cv_position_set_read(struct cv_position_set *set, struct cv_store *store,
                                   const struct cv_data_file *deletes, const char *path,
                                   struct cv_error *err)
 {
-    CV_CLEANUP(cv_file_reader_release) struct cv_file_reader reader = {NULL, NULL};
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    bool names_it = cv_delete_file_target(deletes, &arena) != NULL;
-    struct cv_value wanted = {.kind = CV_TYPE_STRING, .bytes = cv_str_from(path)};
+    struct marking marking = {set, cv_str_from(path)};
+    struct cv_value wanted = {.kind = CV_TYPE_STRING, .bytes = marking.path};
     struct cv_predicate of_path = {.kind = CV_PREDICATE_EQUAL,
-                                   .field = &position_fields[1],
+                                   .field = &position_fields[0],
                                    .values = &wanted,
                                    .value_count = 1};
-    struct cv_schema schema = {.root = {.kind = CV_TYPE_STRUCT,
-                                        .fields = position_fields,
-                                        .field_count = names_it ? 1 : 2}};
-    struct cv_name_mapping mapping;
-    struct cv_file_read read = {.store = store,
-                                .file = deletes,
-                                .schema = &schema,
-                                .mapping = &mapping,
-                                .predicate = names_it ? NULL : &of_path};
-    struct cv_batch batch;
-    int64_t position;
 
-    cv_name_mapping_of_schema(&schema, &arena, &mapping);
-    CV_DO(cv_file_reader_open(&read, &reader, err));
-    for (;;) {
-        CV_DO(cv_file_reader_next(&reader, &batch, &position, err));
-        if (batch.row_count == 0)
-            return CV_OK;
-        mark(set, &batch, wanted.bytes);
-    }
+    if (cv_delete_file_target(deletes, &arena))
+        return read_positions(store, deletes, &pos_schema, NULL, mark, &marking, err);
+    return read_positions(store, deletes, &cv_position_delete_schema, &of_path, mark, &marking,
+                          err);
 }
 
 void cv_position_set_release(struct cv_position_set *set)

@@ -6,6 +6,7 @@
 
 #include "iceberg/manifest.h"
 #include "iceberg/metadata.h"
+#include "storage/store.h"
 
 /* Columns of position delete files (spec: Reserved Field IDs). */
 #define CV_DELETE_FILE_PATH_ID 2147483546
@@ -27,5 +28,14 @@ void cv_delete_index_find(const struct cv_delete_index *index, const struct cv_m
 /* A position delete file that names one data file only (Java's file-scoped): by
  * referenced_data_file or equal bounds of file_path. NULL = it may name several. In the arena. */
 const char *cv_delete_file_target(const struct cv_data_file *file, struct cv_arena *arena);
+
+/* The columns of a position delete file: file_path, pos. */
+extern const struct cv_schema cv_position_delete_schema;
+/* Its rows, batch by batch; CV_UNSUPPORTED for deletion vectors. */
+enum cv_code cv_position_deletes_read(struct cv_store *store, const struct cv_data_file *deletes,
+                                      enum cv_code (*each)(void *context,
+                                                           const struct cv_batch *batch,
+                                                           struct cv_error *err),
+                                      void *context, struct cv_error *err);
 
 #endif

@@ -17,6 +17,7 @@ const struct cv_procedure *const cv_procedures[] = {
     &cv_procedure_register_table,
     &cv_procedure_rewrite_data_files,
     &cv_procedure_rewrite_manifests,
+    &cv_procedure_rewrite_position_delete_files,
     &cv_procedure_rollback_to_snapshot,
     &cv_procedure_rollback_to_timestamp,
     &cv_procedure_set_current_snapshot,

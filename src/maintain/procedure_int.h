@@ -11,6 +11,7 @@ extern const struct cv_procedure cv_procedure_remove_orphan_files;
 extern const struct cv_procedure cv_procedure_register_table;
 extern const struct cv_procedure cv_procedure_rewrite_data_files;
 extern const struct cv_procedure cv_procedure_rewrite_manifests;
+extern const struct cv_procedure cv_procedure_rewrite_position_delete_files;
 extern const struct cv_procedure cv_procedure_rollback_to_snapshot;
 extern const struct cv_procedure cv_procedure_rollback_to_timestamp;
 extern const struct cv_procedure cv_procedure_set_current_snapshot;

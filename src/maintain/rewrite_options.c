@@ -115,22 +115,15 @@ static enum cv_code read_count(const char *name, const char *text, int64_t max, 
     return CV_OK;
 }
 
-static enum cv_code read_sizes(const struct cv_rewrite_arguments *arguments,
-                               const struct cv_table_metadata *metadata,
-                               struct cv_rewrite_rules *rules, struct cv_error *err)
+enum cv_code cv_rewrite_sizes(int64_t target, const char *min_bytes, int64_t max_bytes,
+                              struct cv_rewrite_rules *rules, struct cv_error *err)
 {
-    int64_t target = TARGET_BYTES_DEFAULT;
-
-    CV_DO(cv_properties_get_i64(&metadata->properties, "write.target-file-size-bytes", 1, INT64_MAX,
-                                &target, err));
-    target = or_default(arguments->target_bytes, target);
     rules->target_bytes = target;
     rules->min_bytes = (int64_t)((double)target * MIN_RATIO);
-    if (arguments->min_bytes)
-        CV_TRY(cv_parse_bytes(arguments->min_bytes, &rules->min_bytes, err), err,
-               "min-file-size-bytes");
+    if (min_bytes)
+        CV_TRY(cv_parse_bytes(min_bytes, &rules->min_bytes, err), err, "min-file-size-bytes");
     rules->max_bytes = target > INT64_MAX / 2 ? INT64_MAX : (int64_t)((double)target * MAX_RATIO);
-    rules->max_bytes = or_default(arguments->max_bytes, rules->max_bytes);
+    rules->max_bytes = or_default(max_bytes, rules->max_bytes);
     if (target <= rules->min_bytes)
         return cv_fail(err, CV_USAGE,
                        "target-file-size-bytes (%" PRId64
@@ -144,6 +137,18 @@ static enum cv_code read_sizes(const struct cv_rewrite_arguments *arguments,
                        "): all new files would be larger than that",
                        target, rules->max_bytes);
     return CV_OK;
+}
+
+static enum cv_code read_sizes(const struct cv_rewrite_arguments *arguments,
+                               const struct cv_table_metadata *metadata,
+                               struct cv_rewrite_rules *rules, struct cv_error *err)
+{
+    int64_t target = TARGET_BYTES_DEFAULT;
+
+    CV_DO(cv_properties_get_i64(&metadata->properties, "write.target-file-size-bytes", 1, INT64_MAX,
+                                &target, err));
+    return cv_rewrite_sizes(or_default(arguments->target_bytes, target), arguments->min_bytes,
+                            arguments->max_bytes, rules, err);
 }
 
 static enum cv_code read_deletes(const struct cv_rewrite_arguments *arguments,

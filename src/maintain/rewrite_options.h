@@ -52,4 +52,9 @@ enum cv_code cv_rewrite_settings_read(const struct cv_rewrite_arguments *argumen
                                       struct cv_rewrite_settings *ret_settings,
                                       struct cv_error *err);
 
+/* Sizes of the rules from what was given: target, least (NULL = 75 % of it) and most (0 = 180 %)
+ * size of files. CV_USAGE with Spark's reasons. */
+enum cv_code cv_rewrite_sizes(int64_t target, const char *min_bytes, int64_t max_bytes,
+                              struct cv_rewrite_rules *rules, struct cv_error *err);
+
 #endif
