@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+#define FLAG_WIDTH 28 /* of a flag with its value in the help */
+
 const struct cv_command *const cv_commands[] = {
     &cv_command_demo,
     &cv_command_check,
@@ -50,7 +52,10 @@ void cv_flag_print_help(const struct cv_flag *flag)
 
     (void)snprintf(left, sizeof left, "%s%s %s", strlen(flag->name) == 1 ? "-" : "--", flag->name,
                    flag->value ? flag->value : "");
-    (void)printf("  %-28s %s\n", left, flag->about);
+    if (strlen(left) > FLAG_WIDTH)
+        (void)printf("  %s\n  %*s %s\n", left, FLAG_WIDTH, "", flag->about);
+    else
+        (void)printf("  %-*s %s\n", FLAG_WIDTH, left, flag->about);
 }
 
 void cv_command_print_help(const struct cv_command *command)

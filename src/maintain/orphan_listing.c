@@ -185,7 +185,8 @@ static enum cv_code judge(void *context, const struct cv_listed_file *file, stru
         return CV_OK;
     search->listed++;
     if ((at_home(search, &key) && cv_location_set_has(search->named, path_of(&key))) ||
-        cv_location_set_has(search->elsewhere, whole_of(&key, &text))) {
+        (cv_location_set_count(search->elsewhere) &&
+         cv_location_set_has(search->elsewhere, whole_of(&key, &text)))) {
         search->kept++;
         return CV_OK;
     }
@@ -294,6 +295,7 @@ static enum cv_code read_list(struct cv_orphan_search *search, struct cv_error *
     for (size_t number = 1; (length = getline(&line, &capacity, file)) >= 0; number++)
         CV_TRY(judge_line(search, (struct cv_str){line, (size_t)length}, number, err), err,
                "%s:%zu", search->file_list, number);
+    CV_DO(cv_maintain_check_stop(search->maintenance, err));
     if (ferror(file))
         return cv_fail(err, CV_IO, "cannot read %s: %s", search->file_list, strerror(errno));
     return CV_OK;

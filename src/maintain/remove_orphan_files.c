@@ -289,7 +289,7 @@ static enum cv_code sort_out(void *context, const struct cv_reached *file, struc
         cv_location_set_has(sorting->late, (struct cv_str){key.path, key.path_length}))
         return CV_OK;
     CV_DO(cv_removals_add(sorting->orphans, file, err));
-    if (sorting->rows.out->length > sorting->search->maintenance->memory_bytes / 4) {
+    if (sorting->rows.out->length > sorting->search->maintenance->memory_bytes / 16) {
         sorting->untold++;
         return CV_OK;
     }
