@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/time.h"
+#include "table/produce.h"
 
 #include <stdlib.h>
 
@@ -280,6 +281,23 @@ static enum cv_code attempt_until_known(struct cv_commit *commit,
     return resolve_unknown(commit, settings, err);
 }
 
+/* Who was first, as far as the table tells. */
+static void give_up(struct cv_commit *commit, int refused, struct cv_error *err)
+{
+    struct cv_table *table = commit->table;
+    const struct cv_snapshot *head = NULL;
+
+    if (cv_table_refresh(table, NULL) == CV_OK)
+        head = cv_table_metadata_head(table->metadata, cv_table_branch(table));
+    if (head)
+        cv_context(err, "given up after %d attempts; the newest is %s", refused,
+                   cv_snapshot_describe(head, &commit->arena));
+    else
+        cv_context(err, "given up after %d attempts", refused);
+    cv_hint(err,
+            "other writers were first each time; commit.retry.num-retries allows more attempts");
+}
+
 static enum cv_code attempt_all(struct cv_commit *commit,
                                 const struct cv_commit_operation *operation, bool *ret_done,
                                 struct cv_error *err)
@@ -298,7 +316,7 @@ static enum cv_code attempt_all(struct cv_commit *commit,
             continue;
         if (refused > settings.retries ||
             (cv_monotonic_us() - start) / CV_US_PER_MS > settings.total_ms) {
-            cv_context(err, "given up after %d attempts", refused);
+            give_up(commit, refused, err);
             return code;
         }
         back_off(refused, settings.min_wait_ms, settings.max_wait_ms);

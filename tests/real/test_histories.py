@@ -17,6 +17,9 @@ from readers import open_table, read_calve, read_duckdb
 
 SCHEMA = pa.schema([pa.field("n", pa.int64()), pa.field("p", pa.int32())])
 DAY_MS = 86_400_000
+# Each ends the process there, as kill -9 does.
+FAULTS = ["manifest-written", "manifest-list-written", "metadata-written", "commit-sent", "commit-done", "delete-half",
+          "rewrite-half", "file-half"]  # fmt: skip
 
 
 class History:
@@ -37,9 +40,15 @@ class History:
         self.rows_of = {}  # snapshot id: rows
         self.files = {}  # path: rows, read once
 
-    def calve(self, procedure, *arguments, branch="main"):
+    def calve(self, procedure, *arguments, branch="main", may_die=False):
+        """The rows of a procedure's result; None when it was killed at a random step."""
         name = f"{self.lake.name}.{self.name}" + ("" if branch == "main" else f".branch_{branch}")
-        done = run_calve("maintain", procedure, name, "--config", self.lake.config_file(), "--json", *arguments)
+        fault = self.random.choice(FAULTS) if may_die and self.random.random() < 0.3 else None
+        words = ["maintain", procedure, name, "--config", self.lake.config_file(), "--json", *arguments]
+        done = run_calve(*words, env={"CALVE_FAULT": fault} if fault else None)
+        if fault and done.status == -9:
+            self.steps[-1] += f" killed at {fault}"
+            return None
         return json.loads(done.check().out)
 
     def table(self):
@@ -69,17 +78,17 @@ class History:
 
     def compact(self, branch):
         how = self.random.choice([["--min-input-files", "2"], ["--rewrite-all"]])
-        self.calve("rewrite-data-files", *how, branch=branch)
+        self.calve("rewrite-data-files", *how, branch=branch, may_die=True)
 
     def rewrite_manifests(self, branch):
-        self.calve("rewrite-manifests", branch=branch)
+        self.calve("rewrite-manifests", branch=branch, may_die=True)
 
     def expire(self, _):
         older = int(time.time() * 1000) + self.random.choice([0, DAY_MS])
         arguments = ["--older-than", older, "--retain-last", self.random.randint(1, 4)]
         if self.random.random() < 0.3:
             arguments.append("--clean-expired-metadata")
-        self.calve("expire-snapshots", *arguments)
+        self.calve("expire-snapshots", *arguments, may_die=True)
 
     def remove_orphans(self, _):
         found = self.calve("remove-orphan-files", "--older-than", int(time.time() * 1000) + DAY_MS, "--table-is-idle")
@@ -147,6 +156,22 @@ class History:
         for snapshot in metadata["snapshots"]:
             self.check_totals(snapshot, found[snapshot["snapshot-id"]])
 
+    def clean_up(self):
+        """After all, what is on disk is what the table names; whatever was killed left nothing that stays."""
+        self.calve("expire-snapshots", "--older-than", int(time.time() * 1000) + DAY_MS, "--retain-last", 1)
+        self.remove_orphans(None)
+        self.check()
+        metadata = self.lake.metadata(self.name)
+        named = {local(e["metadata-file"]) for e in metadata["metadata-log"]}
+        named.add(local(self.table().metadata_location))
+        for snapshot in metadata["snapshots"]:
+            named.add(local(snapshot["manifest-list"]))
+            for manifest in read_avro(snapshot["manifest-list"]):
+                named.add(local(manifest["manifest_path"]))
+                named |= {local(e["data_file"]["file_path"]) for e in read_avro(manifest["manifest_path"])}
+        found = {p for p in local(metadata["location"]).rglob("*") if p.is_file()}
+        assert found - named == set()
+
     def check_totals(self, snapshot, rows):
         total = snapshot["summary"].get("total-records")
         assert total is None or int(total) == len(rows), snapshot
@@ -188,7 +213,7 @@ def read_avro(path):
 
 
 def seeds(campaign):
-    return range(40) if campaign else range(4)
+    return range(40) if campaign else range(3)
 
 
 @pytest.mark.parametrize("version", [2, 1])
@@ -203,6 +228,7 @@ def test_random_histories(lake, duckdb, campaign, tmp_path, version):
         try:
             for _ in range(60 if campaign else 18):
                 history.step()
+            history.clean_up()
         except Exception as e:
             raise AssertionError(f"seed {seed}: {history.steps}") from e
         check_readers(history)

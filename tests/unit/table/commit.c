@@ -203,8 +203,9 @@ static void retries_end(void **state)
     struct cv_append_result result;
 
     (void)state;
-    CV_ASSERT_FAILS(APPEND(&result, RIVAL, RIVAL, RIVAL, RIVAL, RIVAL), CV_CONFLICT, "4 attempts",
-                    &err);
+    CV_ASSERT_FAILS(APPEND(&result, RIVAL, RIVAL, RIVAL, RIVAL, RIVAL), CV_CONFLICT,
+                    "4 attempts; the newest is snapshot ", &err);
+    assert_non_null(strstr(err.message, "(append by calve "));
     assert_int_equal(fake.commits, 4); /* num-retries=3 */
     assert_live(4);
     assert_int_equal(fixture_count_files(&f, "snap-"), 4); /* only the rival's */
