@@ -103,7 +103,7 @@ static int64_t choose_batch_rows(const struct cv_parquet_reader *reader)
         const struct cv_read_leaf *leaf = reader->leaves[i];
         int64_t longest = leaf->has_dictionary ? (int64_t)leaf->dictionary_longest : 0;
 
-        bytes += CV_MAX(leaf->chunk->plain_size / rows, longest);
+        bytes += CV_MAX(leaf->chunk->plain_size / rows, CV_MAX(longest, (int64_t)leaf->width));
     }
     rows = CV_PARQUET_BATCH_BYTES / CV_MAX(bytes, (int64_t)1);
     return CV_MAX((int64_t)1, CV_MIN(rows, (int64_t)reader->read.batch_rows));

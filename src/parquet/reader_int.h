@@ -27,6 +27,8 @@
 #define CV_PARQUET_PIECE_BYTES_MAX ((size_t)4 << 20)
 /* A batch has fewer rows than asked for where rows are so large on average that it would pass */
 #define CV_PARQUET_BATCH_BYTES ((int64_t)32 << 20)
+/* A value of fixed length. */
+#define CV_PARQUET_FIXED_BYTES_MAX ((size_t)1 << 20)
 /* Levels of one leaf in one batch. */
 #define CV_PARQUET_BATCH_LEVELS_MAX ((size_t)1 << 27)
 #define CV_PARQUET_LEVEL_BLOCK      1024
