@@ -35,6 +35,26 @@ static bool has_huge_group(const struct cv_parquet_footer *footer, int64_t ceili
     return false;
 }
 
+/* A column that the file lacks and whose values are in the partition tuple (files of
+ * hive-partitioned tables): only the scan fills it in. */
+static bool needs_partition_values(const struct cv_rewrite_run *run,
+                                   const struct cv_data_file *file,
+                                   const struct cv_parquet_footer *footer)
+{
+    const struct cv_partition_spec *spec =
+        cv_table_metadata_spec_by_id(run->selection->metadata, file->spec_id);
+
+    for (size_t i = 0; spec && i < spec->field_count; i++) {
+        bool found = spec->fields[i].transform.kind != CV_TRANSFORM_IDENTITY;
+
+        for (size_t n = 0; !found && n < footer->node_count; n++)
+            found = footer->nodes[n].field_id == spec->fields[i].source_id;
+        if (!found)
+            return true;
+    }
+    return false;
+}
+
 static enum cv_code file_way(const struct cv_rewrite_run *run, const struct cv_scan_task *task,
                              struct cv_arena *arena, struct cv_rewrite_way *way,
                              struct cv_error *err)
@@ -62,6 +82,10 @@ static enum cv_code file_way(const struct cv_rewrite_run *run, const struct cv_s
                                     &run->files.parquet, &run->files.metrics, &reason);
     if (reason && *reason && way->way == CV_MERGE_DECODE)
         way->reason = cv_arena_strdup(arena, reason);
+    if (way->way != CV_MERGE_DECODE && needs_partition_values(run, file, footer)) {
+        way->way = CV_MERGE_DECODE;
+        way->reason = "partition values that the file lacks";
+    }
     if (way->way != CV_MERGE_DECODE &&
         has_huge_group(footer, cv_rewrite_ceiling_bytes(&run->settings->rules))) {
         way->way = CV_MERGE_DECODE;
