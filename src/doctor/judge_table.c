@@ -429,19 +429,62 @@ void cv_judge_orphans(struct cv_doctor *d)
                                        cv_doctor_bytes(d, s->settled_orphan_bytes));
 }
 
+struct newest {
+    struct cv_arena *arena;
+    const char *location; /* NULL = none yet */
+    int64_t modified_ms;
+};
+
+static enum cv_code keep_newest(void *context, const struct cv_listed_file *file,
+                                struct cv_error *err)
+{
+    struct newest *newest = context;
+
+    (void)err;
+    if (!strstr(file->location, ".metadata.json") ||
+        (newest->location && file->modified_ms < newest->modified_ms))
+        return CV_OK;
+    newest->location = cv_arena_strdup(newest->arena, file->location);
+    newest->modified_ms = file->modified_ms;
+    return CV_OK;
+}
+
+/* The newest metadata file beside the one that is gone; NULL when there is none. */
+static const char *find_newest_metadata(const char *missing, struct cv_arena *arena)
+{
+    CV_CLEANUP(cv_store_freep) struct cv_store *store = NULL;
+    struct newest newest = {.arena = arena};
+    const char *slash = strrchr(missing, '/');
+
+    if (!slash || cv_store_open(missing, NULL, &store, NULL) != CV_OK)
+        return NULL;
+    (void)cv_store_list(store, cv_arena_strndup(arena, missing, (size_t)(slash - missing)),
+                        keep_newest, &newest, NULL);
+    return newest.location;
+}
+
 void cv_judge_missing(struct cv_doctor *d)
 {
     const struct cv_examine_config *config = d->config;
+    const char *flag = cv_doctor_config_flag(config, d->arena);
     struct cv_finding *finding;
+    const char *newest;
 
     if (config->table)
         return;
+    newest = find_newest_metadata(config->missing, d->arena);
     finding = cv_doctor_add(d, 1, "the catalog names %s, which is not there", config->missing);
     finding->why = "nobody can open the table, whatever of its files is left";
-    finding->expected =
-        "look in the folder for the newest *.metadata.json, take the entry out with "
-        "calve table drop, and register that file with calve maintain "
-        "register-table; if the folder is empty, the table is to be made anew";
-    finding->command = cv_doctor_text(d, "calve table drop %s%s", config->table_name,
-                                      cv_doctor_config_flag(config, d->arena));
+    if (newest) {
+        finding->command = cv_doctor_text(
+            d,
+            "calve table drop %s%s --yes && calve maintain register-table %s%s --metadata-file %s",
+            config->table_name, flag, config->table_name, flag, newest);
+        finding->expected = "the table as of the newest metadata file that is left; compare its "
+                            "snapshots with what should be there before you go on";
+        return;
+    }
+    finding->command = cv_doctor_text(d, "calve table drop %s%s --yes", config->table_name, flag);
+    finding->expected = "takes the entry out: no metadata file is left in its folder, the table is "
+                        "to be made anew";
 }

@@ -138,9 +138,19 @@ def test_advice_is_a_command_that_works(lake, broker, job, topic):
     assert set(findings(name, config)) <= {"trigger-too-short"}
 
 
-def test_names_what_is_not_there(lake, job):
+def test_names_what_is_not_there(lake, broker, job, topic):
     name, config = f"{lake.name}.shop.orders", lake.config_file()
+    produce(broker.bootstrap, topic, records(0, 10))
+    job.run().check()
+    run_calve("table", "set", name, "--property", "x=y", "--config", config).check()
     local(open_table(lake, "shop.orders").metadata_location).unlink()
+    found = findings(name, config)
+    assert list(found) == ["catalog-points-to-missing-metadata"]
+    for command in found["catalog-points-to-missing-metadata"]["command"].split(" && "):
+        run_calve(*shlex.split(command)[1:]).check()
+    assert findings(name, config) == {} and len(read_everywhere(lake, "shop.orders")) == 10
+    for path in (lake.folder_of("shop.orders") / "metadata").glob("*.metadata.json"):
+        path.unlink()
     found = findings(name, config)
     assert list(found) == ["catalog-points-to-missing-metadata"]
     assert doctor(name, "--fix", config=config).status == 1

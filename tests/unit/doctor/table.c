@@ -290,13 +290,16 @@ static void older_snapshots_hold_bytes(void **state)
 static void a_missing_metadata_file_is_told(void **state)
 {
     struct cv_examine_config config = config_of(NULL, cv_now_ms());
+    const struct cv_finding *finding;
 
     (void)state;
     config.missing = "file:///wh/shop/orders/metadata/00007-x.metadata.json";
     CV_ASSERT_OK(cv_examine(&config, &exam, &err), &err);
     assert_int_equal(exam.count, 1);
-    assert_found(&exam, "catalog-points-to-missing-metadata", CV_SEVERITY_CRITICAL, 1,
-                 "00007-x.metadata.json, which is not there");
+    finding = assert_found(&exam, "catalog-points-to-missing-metadata", CV_SEVERITY_CRITICAL, 1,
+                           "00007-x.metadata.json, which is not there");
+    assert_string_equal(finding->command,
+                        "calve table drop lake.shop.orders --config lake.yaml --yes");
 }
 
 /* Rewrites, then what follows from them, in the order that the advice of each counts on. */
