@@ -36,8 +36,8 @@ static void advise_trigger(struct cv_doctor *d, struct cv_finding *finding)
                                           d->config->job->file.path);
     finding->expected =
         d->config->job
-            ? "at most 1,440 commits a day; write the trigger into the job file to keep it"
-            : "give the table's writer a trigger of a minute or more: at most 1,440 commits a day";
+            ? "at most 1440 commits a day; write the trigger into the job file to keep it"
+            : "give the table's writer a trigger of a minute or more: at most 1440 commits a day";
 }
 
 void cv_judge_trigger(struct cv_doctor *d)

@@ -302,6 +302,23 @@ static void a_missing_metadata_file_is_told(void **state)
                         "calve table drop lake.shop.orders --config lake.yaml --yes");
 }
 
+/* docs/DOCTOR.md has a row for each kind. */
+static void every_finding_is_documented(void **state)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(1 << 20);
+    const char *root = getenv("CALVE_SOURCE_ROOT");
+    size_t count = 0;
+
+    (void)state;
+    CV_ASSERT_OK(cv_file_read(cv_arena_printf(&f.arena, "%s/docs/DOCTOR.md", root ? root : "."),
+                              1 << 20, &text, &err),
+                 &err);
+    for (const char *name; (name = cv_finding_name(count)); count++)
+        if (!strstr(cv_buf_text(&text), cv_arena_printf(&f.arena, "`%s`", name)))
+            fail_msg("docs/DOCTOR.md lacks %s", name);
+    assert_int_equal(count, 25);
+}
+
 /* Rewrites, then what follows from them, in the order that the advice of each counts on. */
 static void fix_runs_in_order(void **state)
 {
@@ -347,6 +364,7 @@ int main(void)
         TEST(orphans),
         TEST(older_snapshots_hold_bytes),
         TEST(a_missing_metadata_file_is_told),
+        TEST(every_finding_is_documented),
         TEST(fix_runs_in_order),
     };
 
