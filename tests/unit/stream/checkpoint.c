@@ -223,7 +223,10 @@ static void a_lock_that_was_taken_away_stops_the_writes(void **state)
     CV_ASSERT_FAILS(cv_checkpoint_write_memo(&first, &memo, &err), CV_LOCKED, "calve.lock", &err);
     CV_ASSERT_OK(cv_checkpoint_write_commit(&second, 1, &err), &err);
     cv_checkpoint_release(&first);
+    assert_true(cv_checkpoint_is_used(folder));
     cv_checkpoint_release(&second);
+    assert_false(cv_checkpoint_is_used(folder));
+    assert_false(cv_checkpoint_is_used("/nowhere"));
 }
 
 static void write_old_state(struct cv_checkpoint *checkpoint)
@@ -335,7 +338,16 @@ static void the_memo_comes_back(void **state)
                            .snapshot_epoch = 12,
                            .fingerprints = prints,
                            .ends = ends,
-                           .fingerprint_count = 2};
+                           .fingerprint_count = 2,
+                           .totals = {.since_ms = 1700000000000,
+                                      .batches = 15,
+                                      .records = 1 << 20,
+                                      .bad = 1,
+                                      .dropped = 2,
+                                      .lost = 3,
+                                      .last_bad_ms = 1700000000001,
+                                      .retried_commits = 4,
+                                      .retries = 5}};
     struct cv_memo back;
     struct cv_checkpoint checkpoint;
     bool damaged;
@@ -355,6 +367,7 @@ static void the_memo_comes_back(void **state)
     assert_int_equal(back.fingerprints[1].timestamp_ms, -1);
     assert_int_equal(back.ends[1], 7);
     assert_string_equal(back.table, "lake.shop.orders");
+    assert_memory_equal(&back.totals, &memo.totals, sizeof back.totals);
     cv_memo_release(&back);
     cv_checkpoint_release(&checkpoint);
 }
