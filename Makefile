@@ -3,8 +3,9 @@
 BUILD = build
 PREFIX ?= /usr/local
 ROWS ?= 20000000
+FILES ?= 1000
 
-.PHONY: all check test lint fmt asan tsan fuzz bench campaign demo docs deps deps-test install clean
+.PHONY: all check test lint fmt asan tsan fuzz bench bench-maintain campaign demo docs deps deps-test install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
@@ -52,6 +53,9 @@ fuzz:
 
 bench: deps-test all
 	@tests/bench/run.sh --rows $(ROWS)
+
+bench-maintain: deps-test all
+	@tests/bench/run.sh maintain --files $(FILES)
 
 campaign: deps-test
 	@CALVE_CAMPAIGN=1 python3 scripts/check.py

@@ -91,6 +91,12 @@ static enum cv_code file_way(const struct cv_rewrite_run *run, const struct cv_s
         way->way = CV_MERGE_DECODE;
         way->reason = "a row group is larger than a file may be";
     }
+    if (way->way != CV_MERGE_DECODE && footer->file_size > run->settings->rules.target_bytes &&
+        !cv_parquet_merge_may_split(footer, cv_table_metadata_schema(run->selection->metadata),
+                                    &run->files.metrics)) {
+        way->way = CV_MERGE_DECODE;
+        way->reason = "metrics of single row groups are not known";
+    }
     return CV_OK;
 }
 

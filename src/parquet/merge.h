@@ -25,6 +25,11 @@ cv_parquet_merge_way(struct cv_parquet_footer *footer, const struct cv_file_metr
                      const struct cv_schema *schema, const struct cv_parquet_options *options,
                      const struct cv_metrics_config *metrics, const char **ret_reason);
 
+/* Whether row groups of the file may go into different files: what the table knows is of all of
+ * them together, and what the footer tells of each may not be enough. */
+bool cv_parquet_merge_may_split(struct cv_parquet_footer *footer, const struct cv_schema *schema,
+                                const struct cv_metrics_config *metrics);
+
 struct cv_parquet_merger;
 /* Takes over `output`. Schema, options and metrics must outlive the merger. */
 enum cv_code cv_parquet_merger_open(struct cv_output *output, const struct cv_schema *schema,
@@ -32,7 +37,11 @@ enum cv_code cv_parquet_merger_open(struct cv_output *output, const struct cv_sc
                                     const struct cv_metrics_config *metrics,
                                     struct cv_parquet_merger **ret_merger, struct cv_error *err);
 /* Appends row groups [first, first + count) of a file, by the way that was found for it (COPY may
- * be given where PAGES was found when the groups are large). */
+ * be given where PAGES was found when the groups are large; large groups are copied in both ways).
+ * Groups that wait are read when their row group is full, or at the end: the store must be there
+ * until then. A part of a file that may not be split is CV_UNSUPPORTED. Memory: the pages of one
+ * column at a time, up to 24 MiB of it held, 16 MiB of dictionary numbers, 24 MiB of what is known
+ * of waiting groups, and one page. */
 enum cv_code cv_parquet_merger_add(struct cv_parquet_merger *merger, struct cv_store *store,
                                    const char *location, struct cv_parquet_footer *footer,
                                    const struct cv_file_metrics *known, enum cv_merge_way way,

@@ -188,8 +188,9 @@ static size_t count_leaves(const struct cv_type *type)
     return count;
 }
 
-static bool metrics_known(struct cv_parquet_footer *footer, const uint32_t *leaves,
-                          const struct leaf_list *list, const struct cv_file_metrics *known,
+static bool metrics_known(struct cv_parquet_footer *footer, size_t first_group, size_t group_count,
+                          const uint32_t *leaves, const struct leaf_list *list,
+                          const struct cv_file_metrics *known,
                           const struct cv_metrics_config *metrics, const char **ret_reason)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -197,7 +198,7 @@ static bool metrics_known(struct cv_parquet_footer *footer, const uint32_t *leav
         struct cv_merge_figures figures;
         const char *reason;
 
-        if (!cv_merge_figures(footer, leaves[i], 0, footer->group_count, known, field,
+        if (!cv_merge_figures(footer, leaves[i], first_group, group_count, known, field,
                               list->repeated[i], cv_metrics_mode_of(metrics, field->id), &figures,
                               &reason)) {
             *ret_reason = cv_arena_printf(&footer->arena, "column %.200s: %s", field->name, reason);
@@ -252,26 +253,36 @@ static bool groups_large(const struct cv_parquet_footer *footer, const uint32_t 
     return true;
 }
 
+/* The leaves of the schema and those of the file that they are. */
+static bool find_leaves(struct cv_parquet_footer *footer, const struct cv_schema *schema,
+                        struct cv_arena *arena, struct leaf_list *ret_list, uint32_t **ret_leaves,
+                        const char **ret_reason)
+{
+    size_t count = count_leaves(&schema->root);
+
+    *ret_leaves = cv_arena_array(arena, uint32_t, count);
+    *ret_list = (struct leaf_list){
+        .fields = cv_arena_alloc_array(arena, count, sizeof *ret_list->fields),
+        .repeated = cv_arena_array(arena, bool, count),
+    };
+    collect(&schema->root, false, ret_list);
+    return cv_merge_match(footer, schema, *ret_leaves, ret_reason);
+}
+
 static enum cv_merge_way decide(struct cv_parquet_footer *footer,
                                 const struct cv_file_metrics *known, const struct cv_schema *schema,
                                 const struct cv_parquet_options *options,
                                 const struct cv_metrics_config *metrics, const char **ret_reason)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    size_t count = count_leaves(&schema->root);
-    uint32_t *leaves = cv_arena_array(&arena, uint32_t, count);
-    struct leaf_list list = {
-        .fields = cv_arena_alloc_array(&arena, count, sizeof *list.fields),
-        .repeated = cv_arena_array(&arena, bool, count),
-    };
+    struct leaf_list list;
+    uint32_t *leaves;
 
-    if (!cv_merge_match(footer, schema, leaves, ret_reason) ||
-        !same_codec(footer, leaves, count, options->codec, ret_reason))
+    if (!find_leaves(footer, schema, &arena, &list, &leaves, ret_reason) ||
+        !same_codec(footer, leaves, list.count, options->codec, ret_reason) ||
+        !metrics_known(footer, 0, footer->group_count, leaves, &list, known, metrics, ret_reason))
         return CV_MERGE_DECODE;
-    collect(&schema->root, false, &list);
-    if (!metrics_known(footer, leaves, &list, known, metrics, ret_reason))
-        return CV_MERGE_DECODE;
-    if (groups_large(footer, leaves, count, options->row_group_bytes))
+    if (groups_large(footer, leaves, list.count, options->row_group_bytes))
         return CV_MERGE_COPY;
     *ret_reason = "small row groups";
     return CV_MERGE_PAGES;
@@ -288,4 +299,20 @@ cv_parquet_merge_way(struct cv_parquet_footer *footer, const struct cv_file_metr
     if (ret_reason)
         *ret_reason = reason;
     return way;
+}
+
+bool cv_parquet_merge_may_split(struct cv_parquet_footer *footer, const struct cv_schema *schema,
+                                const struct cv_metrics_config *metrics)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const char *reason;
+    struct leaf_list list;
+    uint32_t *leaves;
+
+    if (!find_leaves(footer, schema, &arena, &list, &leaves, &reason))
+        return false;
+    for (size_t i = 0; i < footer->group_count; i++)
+        if (!metrics_known(footer, i, 1, leaves, &list, NULL, metrics, &reason))
+            return false;
+    return true;
 }

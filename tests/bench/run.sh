@@ -1,14 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the bench with the components of tests/support/fetch.sh; arguments go to bench.py.
+# Runs a bench with the components of tests/support/fetch.sh; arguments go to bench.py, behind the
+# word "maintain" to bench_maintain.py.
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-"$root/tests/support/fetch.sh" python kafka registry spark
+program=bench.py
+pieces="python kafka registry spark"
+if [ "${1:-}" = maintain ]; then
+    shift
+    program=bench_maintain.py
+    pieces="python spark"
+fi
+# shellcheck disable=SC2086
+"$root/tests/support/fetch.sh" $pieces
 if [ ! -x "$root/.cache/venv/bin/python" ]; then
     echo "bench: SKIP, no Python environment"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-PYTHONDONTWRITEBYTECODE=1 exec "$root/.cache/venv/bin/python" "$root/tests/bench/bench.py" "$@"
+PYTHONDONTWRITEBYTECODE=1 exec "$root/.cache/venv/bin/python" "$root/tests/bench/$program" "$@"
