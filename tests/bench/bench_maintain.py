@@ -29,13 +29,14 @@ from bench import cpu_of, java_child, run_measured  # noqa: E402
 
 LARGE, SMALL = 2_000_000, 200_000  # bytes of a file
 COLUMNS = "order_id bigint, item string, price decimal(10,2), supplier string, bid_time timestamp, bidder int"
+# nullif, because Spark writes a column that cannot be null as required, and a stream's columns can be.
 ROWS = """
 frame = spark.range(0, rows, 1, files).selectExpr(
-    "id AS order_id", "concat('item-', lpad(pmod(hash(id), 2000), 4, '0')) AS item",
-    "CAST(pmod(xxhash64(id), 10000000) / 100 AS DECIMAL(10,2)) AS price",
-    "concat('supplier ', pmod(hash(id, 7), 300)) AS supplier",
-    "timestamp_micros(1700000000000000 + id * 2000 + pmod(hash(id, 3), 1000)) AS bid_time",
-    "pmod(hash(id, 5), 100000) AS bidder")
+    "nullif(id, -1) AS order_id", "nullif(concat('item-', lpad(pmod(hash(id), 2000), 4, '0')), '') AS item",
+    "nullif(CAST(pmod(xxhash64(id), 10000000) / 100 AS DECIMAL(10,2)), -1) AS price",
+    "nullif(concat('supplier ', pmod(hash(id, 7), 300)), '') AS supplier",
+    "nullif(timestamp_micros(1700000000000000 + id * 2000 + pmod(hash(id, 3), 1000)), timestamp_micros(0)) AS bid_time",
+    "nullif(pmod(hash(id, 5), 100000), -1) AS bidder")
 frame.writeTo(table).append()
 """
 SCAN = "SELECT count(*), sum(order_id), max(item), sum(price), max(supplier), epoch_us(max(bid_time)), sum(bidder) FROM read_parquet({})"
