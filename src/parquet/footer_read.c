@@ -339,9 +339,14 @@ static enum cv_code finish(struct cv_footer_parser *parser, struct cv_error *err
         struct cv_parquet_group *group = &footer->groups[i];
 
         rows += group->row_count;
-        for (uint32_t j = 0; j < footer->leaf_count; j++)
-            cv_check_statistics(&footer->nodes[footer->leaves[j]], &group->chunks[j].statistics,
-                                &footer->arena);
+        for (uint32_t j = 0; j < footer->leaf_count; j++) {
+            const struct cv_parquet_node *leaf = &footer->nodes[footer->leaves[j]];
+            struct cv_parquet_statistics *statistics = &group->chunks[j].statistics;
+
+            if (leaf->definition_max == 0) /* no nulls are possible */
+                statistics->null_count = 0;
+            cv_check_statistics(leaf, statistics, &footer->arena);
+        }
     }
     if (footer->row_count == 0) /* left out by some writers */
         footer->row_count = rows;

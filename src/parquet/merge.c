@@ -21,7 +21,8 @@ enum cv_code cv_parquet_merger_open(struct cv_output *output, const struct cv_sc
     merger = cv_alloc(sizeof *merger);
     merger->writer = writer;
     merger->decompressor = cv_decompressor_new();
-    merger->file_leaves = cv_realloc_array(NULL, writer->leaf_count + 1, sizeof(uint32_t));
+    merger->file_leaves =
+        cv_realloc_array(NULL, writer->leaf_count + 1, sizeof *merger->file_leaves);
     *ret_merger = merger;
     return CV_OK;
 }
@@ -42,6 +43,7 @@ static void merger_free(struct cv_parquet_merger *merger)
     cv_buf_release(&merger->definitions);
     cv_buf_release(&merger->repetitions);
     cv_buf_release(&merger->indices);
+    cv_buf_release(&merger->scratch);
     cv_dictionary_release(&merger->raw);
     free(merger);
 }
@@ -114,9 +116,9 @@ static enum cv_code read_indexes(const struct cv_parquet_merger *merger, struct 
         for (size_t j = 0; j < merger->writer->leaf_count; j++) {
             const struct cv_parquet_chunk *chunk;
 
-            if (merger->file_leaves[j] == CV_MERGE_MISSING)
+            if (merger->file_leaves[j].number == CV_MERGE_MISSING)
                 continue;
-            chunk = &groups[i].chunks[merger->file_leaves[j]];
+            chunk = &groups[i].chunks[merger->file_leaves[j].number];
             widen(chunk->column_index_offset, chunk->column_index_length, &start, &end);
             widen(chunk->offset_index_offset, chunk->offset_index_length, &start, &end);
         }
@@ -151,6 +153,7 @@ static void fill_chunk(const struct cv_parquet_node *node, const struct cv_parqu
         (uint32_t)1 << CV_PARQUET_PLAIN_DICTIONARY | (uint32_t)1 << CV_PARQUET_RLE_DICTIONARY;
 
     *ret = (struct cv_merge_chunk){
+        .definition_max = node->definition_max,
         .has_dictionary = from->dictionary_offset >= 0 || (from->encodings & dictionaries),
         .offset = cv_parquet_chunk_start(from),
         .length = from->packed_size,
@@ -174,8 +177,8 @@ static int64_t group_bytes(const struct cv_parquet_merger *merger,
     int64_t bytes = 0;
 
     for (size_t i = 0; i < merger->writer->leaf_count; i++)
-        if (merger->file_leaves[i] != CV_MERGE_MISSING)
-            bytes += group->chunks[merger->file_leaves[i]].packed_size;
+        if (merger->file_leaves[i].number != CV_MERGE_MISSING)
+            bytes += group->chunks[merger->file_leaves[i].number].packed_size;
     return bytes;
 }
 
@@ -198,7 +201,7 @@ static struct cv_merge_source *add_source(struct cv_parquet_merger *merger, stru
         .chunks = cv_arena_array(&merger->pending, struct cv_merge_chunk, leaf_count),
     };
     for (size_t i = 0; i < leaf_count; i++) {
-        uint32_t leaf = merger->file_leaves[i];
+        uint32_t leaf = merger->file_leaves[i].number;
         struct cv_merge_chunk *chunk = &source->chunks[i];
 
         if (leaf == CV_MERGE_MISSING) {
@@ -209,8 +212,20 @@ static struct cv_merge_source *add_source(struct cv_parquet_merger *merger, stru
         }
         fill_chunk(&footer->nodes[footer->leaves[leaf]], &group->chunks[leaf], indexes,
                    &merger->pending, chunk);
+        if (merger->file_leaves[i].level_map)
+            chunk->level_map = cv_arena_copy(&merger->pending, merger->file_leaves[i].level_map,
+                                             (size_t)chunk->definition_max + 1);
     }
     return source;
+}
+
+/* Pages of the file have the writer's levels. */
+static bool levels_stay(const struct cv_parquet_merger *merger)
+{
+    for (size_t i = 0; i < merger->writer->leaf_count; i++)
+        if (merger->file_leaves[i].level_map)
+            return false;
+    return true;
 }
 
 static bool pending_is_full(const struct cv_parquet_merger *merger)
@@ -228,10 +243,12 @@ static enum cv_code add_group(struct cv_parquet_merger *merger, struct cv_store 
     struct cv_parquet_writer *writer = merger->writer;
     int64_t limit = writer->options.row_group_bytes;
     int64_t bytes = group_bytes(merger, group);
-    bool large = cv_merge_is_large(bytes, limit);
+    bool large = cv_merge_is_large(bytes, limit) && levels_stay(merger);
 
     if (group->row_count == 0)
         return CV_OK;
+    if (way == CV_MERGE_COPY && !levels_stay(merger))
+        way = CV_MERGE_PAGES;
     if (merger->source_count &&
         (way == CV_MERGE_COPY || (merger->pending_bytes + bytes > limit &&
                                   cv_merge_is_large(merger->pending_bytes, limit))))
@@ -262,7 +279,7 @@ static enum cv_code add_figures(struct cv_parquet_merger *merger, struct cv_parq
 {
     for (size_t i = 0; i < merger->writer->leaf_count; i++) {
         struct cv_leaf *leaf = &merger->writer->leaves[i];
-        uint32_t file_leaf = merger->file_leaves[i];
+        uint32_t file_leaf = merger->file_leaves[i].number;
         struct cv_merge_figures figures;
         const char *reason;
 

@@ -129,8 +129,8 @@ enum cv_code cv_merge_copy(struct cv_parquet_merger *merger, struct cv_merge_sou
         for (size_t j = i; j < end; j++) {
             struct cv_leaf *leaf = &writer->leaves[j];
 
-            describe(merger, &source->chunks[j], &group->chunks[merger->file_leaves[j]], position,
-                     &meta->chunks[j]);
+            describe(merger, &source->chunks[j], &group->chunks[merger->file_leaves[j].number],
+                     position, &meta->chunks[j]);
             leaf->file_column_size += source->chunks[j].length;
             position += source->chunks[j].length;
         }

@@ -32,9 +32,20 @@
 /* Levels of a page that must be taken apart. */
 #define CV_MERGE_LEVELS_MAX ((size_t)1 << 27)
 
+/* A leaf of the file for one of the writer. */
+struct cv_merge_leaf {
+    uint32_t number; /* or CV_MERGE_MISSING */
+    /* The writer's level for each definition level of the file, where a column
+     * that the schema has as optional is required in the file; NULL = they are
+     * the same. */
+    const uint8_t *level_map;
+};
+
 /* A column chunk of a row group that waits. */
 struct cv_merge_chunk {
-    bool missing; /* all null */
+    bool missing;             /* all null */
+    uint8_t definition_max;   /* in the file */
+    const uint8_t *level_map; /* see cv_merge_leaf */
     bool has_dictionary;
     int64_t offset; /* in its file */
     int64_t length;
@@ -72,7 +83,7 @@ static inline bool cv_merge_is_large(int64_t bytes, int64_t row_group_bytes)
 struct cv_parquet_merger {
     struct cv_parquet_writer *writer;
     bool broken;
-    uint32_t *file_leaves; /* of the file being added, by leaf of the writer */
+    struct cv_merge_leaf *file_leaves; /* of the file being added, by leaf of the writer */
     struct cv_arena pending;
     struct cv_merge_source *sources;
     size_t source_count;
@@ -96,7 +107,7 @@ struct cv_parquet_merger {
 /* merge_way.c: the leaves of the file that make up the schema; false, with a reason, when another
  * Parquet schema is in the way. `leaf_count` is that of the schema. */
 bool cv_merge_match(struct cv_parquet_footer *footer, const struct cv_schema *schema,
-                    uint32_t *ret_leaves, const char **ret_reason);
+                    struct cv_merge_leaf *ret_leaves, const char **ret_reason);
 
 /* merge_metrics.c: what some row groups add to the metrics of a column. */
 struct cv_merge_figures {
@@ -120,6 +131,8 @@ void cv_merge_forget(struct cv_parquet_merger *merger, struct cv_merge_source *s
 /* A page that is in memory. */
 struct cv_merge_page {
     struct cv_page_header header;
+    uint8_t definition_max; /* of its levels */
+    const uint8_t *level_map;
     const uint8_t *bytes; /* header and body */
     size_t length;
     size_t header_length;
@@ -158,6 +171,11 @@ enum cv_code cv_merge_pages(struct cv_parquet_merger *merger, struct cv_leaf *le
 enum cv_code cv_merge_join(struct cv_parquet_merger *merger, struct cv_leaf *leaf,
                            const struct cv_merge_source *source, const struct cv_merge_page *page,
                            const struct cv_bounds *bounds, struct cv_error *err);
+/* The writer's definition levels of an unpacked page, in merger->definitions;
+ * how many values are present. Only for a leaf with such levels. */
+enum cv_code cv_merge_read_definitions(struct cv_parquet_merger *merger, const struct cv_leaf *leaf,
+                                       const struct cv_merge_page *page, size_t *ret_present,
+                                       struct cv_error *err);
 enum cv_code cv_merge_join_nulls(struct cv_parquet_merger *merger, struct cv_leaf *leaf,
                                  int64_t row_count, struct cv_error *err);
 /* Ends the open page of the leaf and writes it. */

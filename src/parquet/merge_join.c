@@ -82,6 +82,24 @@ static enum cv_code read_levels(const struct cv_merge_page *page, int32_t encodi
     return above ? malformed("levels", err) : CV_OK;
 }
 
+enum cv_code cv_merge_read_definitions(struct cv_parquet_merger *merger, const struct cv_leaf *leaf,
+                                       const struct cv_merge_page *page, size_t *ret_present,
+                                       struct cv_error *err)
+{
+    const struct cv_page_header *header = &page->header;
+    struct cv_buf *levels = &merger->definitions;
+    size_t present = 0;
+
+    CV_DO(read_levels(page, header->definition_encoding, page->definitions, page->definition_bytes,
+                      page->definition_max, levels, err));
+    for (size_t i = 0; page->level_map && i < levels->length; i++)
+        levels->data[i] = page->level_map[levels->data[i]];
+    for (size_t i = 0; i < levels->length; i++)
+        present += levels->data[i] == leaf->definition_max;
+    *ret_present = present;
+    return CV_OK;
+}
+
 /* Both kinds of levels, and how many values are present. */
 static enum cv_code open_levels(struct cv_parquet_merger *merger, const struct cv_leaf *leaf,
                                 const struct cv_merge_page *page, size_t *ret_present,
@@ -93,13 +111,8 @@ static enum cv_code open_levels(struct cv_parquet_merger *merger, const struct c
     if (leaf->repetition_max)
         CV_DO(read_levels(page, header->repetition_encoding, page->repetitions,
                           page->repetition_bytes, leaf->repetition_max, &merger->repetitions, err));
-    if (leaf->definition_max) {
-        CV_DO(read_levels(page, header->definition_encoding, page->definitions,
-                          page->definition_bytes, leaf->definition_max, &merger->definitions, err));
-        present = 0;
-        for (size_t i = 0; i < merger->definitions.length; i++)
-            present += merger->definitions.data[i] == leaf->definition_max;
-    }
+    if (leaf->definition_max)
+        CV_DO(cv_merge_read_definitions(merger, leaf, page, &present, err));
     *ret_present = present;
     return CV_OK;
 }

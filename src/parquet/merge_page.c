@@ -49,7 +49,7 @@ static struct cv_page describe(struct reading *reading, const struct cv_merge_pa
         min = header->statistics.min;
         max = header->statistics.max;
     }
-    if (reading->leaf->definition_max == 0)
+    if (page->definition_max == 0)
         ret.null_count = 0;
     if (ret.null_count < 0 || ret.null_count > header->value_count)
         ret.null_count = -1;
@@ -237,27 +237,71 @@ static void put_levels(const uint8_t *levels, size_t length, struct cv_buf *out)
     cv_buf_append(out, levels, length);
 }
 
-static enum cv_code renumber_page(struct reading *reading, struct cv_merge_page *page,
-                                  struct cv_page described, struct cv_error *err)
+/* Definition levels as the writer has them. */
+static enum cv_code put_definitions(struct reading *reading, const struct cv_merge_page *page,
+                                    struct cv_buf *body, struct cv_error *err)
+{
+    struct cv_parquet_merger *merger = reading->merger;
+    struct cv_buf *levels = &merger->scratch;
+    unsigned width = cv_bit_width(reading->leaf->definition_max);
+    size_t present;
+
+    if (!page->level_map) {
+        put_levels(page->definitions, page->definition_bytes, body);
+        return CV_OK;
+    }
+    cv_buf_clear(levels);
+    if (page->definition_max == 0) {
+        cv_rle_write_run(page->level_map[0], (size_t)page->header.value_count, width, levels);
+    } else {
+        CV_DO(cv_merge_read_definitions(merger, reading->leaf, page, &present, err));
+        cv_rle_write_levels(merger->definitions.data, merger->definitions.length, width, levels);
+    }
+    put_levels(levels->data, levels->length, body);
+    return CV_OK;
+}
+
+/* Indices with their new numbers, other values as they are. */
+static enum cv_code put_values(struct reading *reading, const struct cv_merge_page *page,
+                               struct cv_buf *body, struct cv_error *err)
+{
+    const struct cv_leaf *leaf = reading->leaf;
+    unsigned width = CV_MAX(cv_bit_width(leaf->dictionary.count - 1), 1u);
+
+    if (!is_indices(&page->header) || reading->source->identity) {
+        cv_buf_append(body, page->values, page->value_bytes);
+        return CV_OK;
+    }
+    cv_buf_append_byte(body, (uint8_t)width);
+    if (page->values[0] > 32 || !map_indices(page, reading->source, width, body))
+        return cv_fail(err, CV_FORMAT, "malformed indices of a page");
+    return CV_OK;
+}
+
+/* A page whose indices or levels change. */
+static enum cv_code rebuild_page(struct reading *reading, struct cv_merge_page *page,
+                                 struct cv_page described, struct cv_error *err)
 {
     struct cv_parquet_merger *merger = reading->merger;
     struct cv_parquet_writer *writer = merger->writer;
     struct cv_leaf *leaf = reading->leaf;
     struct cv_buf *body = &writer->workspace->body;
-    unsigned width = CV_MAX(cv_bit_width(leaf->dictionary.count - 1), 1u);
-    struct cv_page_body finished = {.encoding = CV_PARQUET_PLAIN_DICTIONARY};
+    struct cv_page_body finished = {
+        .encoding = is_indices(&page->header) ? CV_PARQUET_PLAIN_DICTIONARY
+                                              : (enum cv_parquet_encoding)page->header.encoding,
+    };
     size_t rows;
 
+    if (page->header.encoding >= CV_PARQUET_ENCODINGS || page->bit_packed)
+        return cv_fail(err, CV_UNSUPPORTED, "a page in encoding %d", page->header.encoding);
     CV_DO(count_rows(reading, page, &rows, err));
     CV_DO(cv_merge_end_page(merger, leaf, err));
     cv_buf_clear(body);
     if (leaf->repetition_max)
         put_levels(page->repetitions, page->repetition_bytes, body);
     if (leaf->definition_max)
-        put_levels(page->definitions, page->definition_bytes, body);
-    cv_buf_append_byte(body, (uint8_t)width);
-    if (page->values[0] > 32 || !map_indices(page, reading->source, width, body))
-        return cv_fail(err, CV_FORMAT, "malformed indices of a page");
+        CV_DO(put_definitions(reading, page, body, err));
+    CV_DO(put_values(reading, page, body, err));
     CV_DO(cv_buf_check(body, "a page", err));
     finished.body = body->data;
     finished.body_length = body->length;
@@ -267,7 +311,7 @@ static enum cv_code renumber_page(struct reading *reading, struct cv_merge_page 
                          err));
     CV_DO(cv_parquet_out(writer, writer->workspace->packed.data, writer->workspace->packed.length,
                          err));
-    cv_chunk_count_page(&leaf->meta, false, CV_PARQUET_PLAIN_DICTIONARY);
+    cv_chunk_count_page(&leaf->meta, false, finished.encoding);
     leaf->meta.plain_size += (int64_t)(writer->workspace->header.length + body->length);
     described.length = writer->workspace->header.length + writer->workspace->packed.length;
     note(reading, described, rows);
@@ -296,11 +340,11 @@ static enum cv_code take_page(struct reading *reading, struct cv_merge_page *pag
 
     if (indices && source->dictionary_length == 0)
         return cv_fail(err, CV_FORMAT, "a page refers to a dictionary that is not there");
-    if (!join && (!indices || source->identity))
+    if (!join && !page->level_map && (!indices || source->identity))
         return copy_page(reading, page, described, err);
     CV_DO(cv_merge_unpack(merger, reading->leaf, page, err));
-    if (!join && !page->bit_packed && page->value_bytes > 1 && source->entry_count)
-        return renumber_page(reading, page, described, err);
+    if (!join && (!indices || (!page->bit_packed && page->value_bytes > 1 && source->entry_count)))
+        return rebuild_page(reading, page, described, err);
     return cv_merge_join(merger, reading->leaf, source, page, bounds, err);
 }
 

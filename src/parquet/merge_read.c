@@ -62,7 +62,8 @@ enum cv_code cv_merge_read_page(struct cv_parquet_merger *merger, struct cv_merg
                                 struct cv_merge_page *ret_page, struct cv_error *err)
 {
     int64_t left = chunk->offset + chunk->length - offset;
-    struct cv_merge_page page = {0};
+    struct cv_merge_page page = {.definition_max = chunk->definition_max,
+                                 .level_map = chunk->level_map};
     const uint8_t *bytes;
     bool cut = true;
 
@@ -169,6 +170,6 @@ enum cv_code cv_merge_unpack(struct cv_parquet_merger *merger, const struct cv_l
         return CV_OK;
     CV_DO(split_levels(page, header->repetition_encoding, leaf->repetition_max, &page->repetitions,
                        &page->repetition_bytes, err));
-    return split_levels(page, header->definition_encoding, leaf->definition_max, &page->definitions,
+    return split_levels(page, header->definition_encoding, page->definition_max, &page->definitions,
                         &page->definition_bytes, err);
 }

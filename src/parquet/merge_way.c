@@ -9,9 +9,18 @@
 /* The walk over the fields of the schema, whose leaves are in the order of the writer. */
 struct match {
     struct cv_parquet_footer *footer;
-    uint32_t *leaves;
+    struct cv_merge_leaf *leaves;
     size_t count;
     const char *reason;
+    /* By definition level of the file, on the way down: the level that the writer
+     * has for it. */
+    uint8_t map[CV_PARQUET_DEPTH_MAX + 1];
+};
+
+/* Definition levels so far, in the file and of the writer. */
+struct levels {
+    uint8_t file;
+    uint8_t out;
 };
 
 static bool differ(struct match *match, const struct cv_field *field, const char *what)
@@ -74,12 +83,29 @@ static bool same_values(const struct cv_parquet_node *node, const struct cv_type
 static void miss(struct match *match, const struct cv_type *type)
 {
     if (!cv_type_is_nested(type))
-        match->leaves[match->count++] = CV_MERGE_MISSING;
+        match->leaves[match->count++] = (struct cv_merge_leaf){.number = CV_MERGE_MISSING};
     for (size_t i = 0; i < type->field_count; i++)
         miss(match, &type->fields[i].type);
 }
 
-static bool match_field(struct match *match, uint32_t parent, const struct cv_field *field);
+static bool match_field(struct match *match, uint32_t parent, struct levels levels,
+                        const struct cv_field *field);
+
+/* A null at the level so far is one at the writer's. */
+static void step(struct match *match, struct levels *levels)
+{
+    match->map[levels->file++] = levels->out++;
+}
+
+static void add_leaf(struct match *match, struct levels levels, uint32_t number)
+{
+    struct cv_merge_leaf leaf = {.number = number};
+
+    match->map[levels.file] = levels.out;
+    if (levels.file != levels.out)
+        leaf.level_map = cv_arena_copy(&match->footer->arena, match->map, (size_t)levels.file + 1);
+    match->leaves[match->count++] = leaf;
+}
 
 /* The repeated group of the three-level form: `children` nodes below it. */
 static uint32_t entries_of(const struct cv_parquet_footer *footer, uint32_t node, size_t children)
@@ -93,7 +119,8 @@ static uint32_t entries_of(const struct cv_parquet_footer *footer, uint32_t node
     return entries;
 }
 
-static bool match_nested(struct match *match, uint32_t node, const struct cv_field *field)
+static bool match_nested(struct match *match, uint32_t node, struct levels levels,
+                         const struct cv_field *field)
 {
     const struct cv_type *type = &field->type;
 
@@ -103,13 +130,16 @@ static bool match_nested(struct match *match, uint32_t node, const struct cv_fie
         node = entries_of(match->footer, node, type->field_count);
     if (!node)
         return differ(match, field, "a list or map in an old form");
+    if (type->kind != CV_TYPE_STRUCT)
+        step(match, &levels);
     for (size_t i = 0; i < type->field_count; i++)
-        if (!match_field(match, node, &type->fields[i]))
+        if (!match_field(match, node, levels, &type->fields[i]))
             return false;
     return true;
 }
 
-static bool match_field(struct match *match, uint32_t parent, const struct cv_field *field)
+static bool match_field(struct match *match, uint32_t parent, struct levels levels,
+                        const struct cv_field *field)
 {
     uint32_t number = child_of(match->footer, parent, field->id);
     const struct cv_parquet_node *node = &match->footer->nodes[number];
@@ -120,16 +150,19 @@ static bool match_field(struct match *match, uint32_t parent, const struct cv_fi
         miss(match, &field->type);
         return true;
     }
-    if (node->repetition != (field->required ? CV_PARQUET_REQUIRED : CV_PARQUET_OPTIONAL))
-        return differ(match, field,
-                      field->required ? "optional in the file"
-                                      : "required in the "
-                                        "file");
+    if (node->repetition == CV_PARQUET_REPEATED)
+        return differ(match, field, "a list in an old form");
+    if (node->repetition == CV_PARQUET_OPTIONAL && field->required)
+        return differ(match, field, "optional in the file");
+    if (node->repetition == CV_PARQUET_OPTIONAL)
+        step(match, &levels);
+    else
+        levels.out = (uint8_t)(levels.out + !field->required);
     if (cv_type_is_nested(&field->type))
-        return match_nested(match, number, field);
+        return match_nested(match, number, levels, field);
     if (!same_values(node, &field->type))
         return differ(match, field, "another type");
-    match->leaves[match->count++] = node->leaf;
+    add_leaf(match, levels, node->leaf);
     return true;
 }
 
@@ -143,7 +176,7 @@ static bool has_ids(const struct cv_parquet_footer *footer)
 }
 
 bool cv_merge_match(struct cv_parquet_footer *footer, const struct cv_schema *schema,
-                    uint32_t *ret_leaves, const char **ret_reason)
+                    struct cv_merge_leaf *ret_leaves, const char **ret_reason)
 {
     struct match match = {.footer = footer, .leaves = ret_leaves};
 
@@ -152,7 +185,7 @@ bool cv_merge_match(struct cv_parquet_footer *footer, const struct cv_schema *sc
         return false;
     }
     for (size_t i = 0; i < schema->root.field_count; i++)
-        if (!match_field(&match, 0, &schema->root.fields[i])) {
+        if (!match_field(&match, 0, (struct levels){0, 0}, &schema->root.fields[i])) {
             *ret_reason = match.reason;
             return false;
         }
@@ -189,7 +222,7 @@ static size_t count_leaves(const struct cv_type *type)
 }
 
 static bool metrics_known(struct cv_parquet_footer *footer, size_t first_group, size_t group_count,
-                          const uint32_t *leaves, const struct leaf_list *list,
+                          const struct cv_merge_leaf *leaves, const struct leaf_list *list,
                           const struct cv_file_metrics *known,
                           const struct cv_metrics_config *metrics, const char **ret_reason)
 {
@@ -198,7 +231,7 @@ static bool metrics_known(struct cv_parquet_footer *footer, size_t first_group, 
         struct cv_merge_figures figures;
         const char *reason;
 
-        if (!cv_merge_figures(footer, leaves[i], first_group, group_count, known, field,
+        if (!cv_merge_figures(footer, leaves[i].number, first_group, group_count, known, field,
                               list->repeated[i], cv_metrics_mode_of(metrics, field->id), &figures,
                               &reason)) {
             *ret_reason = cv_arena_printf(&footer->arena, "column %.200s: %s", field->name, reason);
@@ -217,8 +250,8 @@ static const char *codec_name(int32_t number)
     return number >= 0 && (size_t)number < CV_ARRAY_LENGTH(names) ? names[number] : "unknown";
 }
 
-static bool same_codec(struct cv_parquet_footer *footer, const uint32_t *leaves, size_t leaf_count,
-                       enum cv_codec codec, const char **ret_reason)
+static bool same_codec(struct cv_parquet_footer *footer, const struct cv_merge_leaf *leaves,
+                       size_t leaf_count, enum cv_codec codec, const char **ret_reason)
 {
     int32_t wanted = cv_parquet_codec_number(codec);
 
@@ -226,9 +259,9 @@ static bool same_codec(struct cv_parquet_footer *footer, const uint32_t *leaves,
         for (size_t j = 0; j < leaf_count; j++) {
             int32_t got;
 
-            if (leaves[j] == CV_MERGE_MISSING)
+            if (leaves[j].number == CV_MERGE_MISSING)
                 continue;
-            got = footer->groups[i].chunks[leaves[j]].codec;
+            got = footer->groups[i].chunks[leaves[j].number].codec;
             if (got != wanted) {
                 *ret_reason = cv_arena_printf(&footer->arena, "codec %s, table has %s",
                                               codec_name(got), cv_codec_name(codec));
@@ -238,15 +271,19 @@ static bool same_codec(struct cv_parquet_footer *footer, const uint32_t *leaves,
     return true;
 }
 
-static bool groups_large(const struct cv_parquet_footer *footer, const uint32_t *leaves,
+/* Whether all row groups can stay as they are. */
+static bool groups_large(const struct cv_parquet_footer *footer, const struct cv_merge_leaf *leaves,
                          size_t leaf_count, int64_t row_group_bytes)
 {
+    for (size_t i = 0; i < leaf_count; i++)
+        if (leaves[i].level_map)
+            return false;
     for (size_t i = 0; i < footer->group_count; i++) {
         int64_t bytes = 0;
 
         for (size_t j = 0; j < leaf_count; j++)
-            if (leaves[j] != CV_MERGE_MISSING)
-                bytes += footer->groups[i].chunks[leaves[j]].packed_size;
+            if (leaves[j].number != CV_MERGE_MISSING)
+                bytes += footer->groups[i].chunks[leaves[j].number].packed_size;
         if (!cv_merge_is_large(bytes, row_group_bytes))
             return false;
     }
@@ -255,12 +292,12 @@ static bool groups_large(const struct cv_parquet_footer *footer, const uint32_t 
 
 /* The leaves of the schema and those of the file that they are. */
 static bool find_leaves(struct cv_parquet_footer *footer, const struct cv_schema *schema,
-                        struct cv_arena *arena, struct leaf_list *ret_list, uint32_t **ret_leaves,
-                        const char **ret_reason)
+                        struct cv_arena *arena, struct leaf_list *ret_list,
+                        struct cv_merge_leaf **ret_leaves, const char **ret_reason)
 {
     size_t count = count_leaves(&schema->root);
 
-    *ret_leaves = cv_arena_array(arena, uint32_t, count);
+    *ret_leaves = cv_arena_array(arena, struct cv_merge_leaf, count);
     *ret_list = (struct leaf_list){
         .fields = cv_arena_alloc_array(arena, count, sizeof *ret_list->fields),
         .repeated = cv_arena_array(arena, bool, count),
@@ -276,7 +313,7 @@ static enum cv_merge_way decide(struct cv_parquet_footer *footer,
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct leaf_list list;
-    uint32_t *leaves;
+    struct cv_merge_leaf *leaves;
 
     if (!find_leaves(footer, schema, &arena, &list, &leaves, ret_reason) ||
         !same_codec(footer, leaves, list.count, options->codec, ret_reason) ||
@@ -307,7 +344,7 @@ bool cv_parquet_merge_may_split(struct cv_parquet_footer *footer, const struct c
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const char *reason;
     struct leaf_list list;
-    uint32_t *leaves;
+    struct cv_merge_leaf *leaves;
 
     if (!find_leaves(footer, schema, &arena, &list, &leaves, &reason))
         return false;
