@@ -88,6 +88,21 @@ static enum cv_code write_added(struct rewriting *r, struct cv_commit *commit,
                                  err);
 }
 
+/* Equality deletes may be overlooked only because they still apply to the added files. */
+static enum cv_code check_numbers(const struct cv_rewrite *rewrite,
+                                  const struct cv_table_metadata *next,
+                                  const struct cv_between *between, struct cv_error *err)
+{
+    for (size_t i = 0; i < rewrite->added_count; i++)
+        if (rewrite->ignore_equality_deletes && next->format_version > 1 &&
+            rewrite->added[i].file.content == CV_CONTENT_DATA &&
+            (rewrite->added[i].sequence_number == CV_SEQUENCE_INHERIT ||
+             rewrite->added[i].sequence_number > between->start->sequence_number))
+            return cv_fail(err, CV_INTERNAL, "%s has a newer sequence number than what it replaces",
+                           rewrite->added[i].file.path);
+    return CV_OK;
+}
+
 static enum cv_code build_between(struct rewriting *r, struct cv_commit *commit,
                                   struct cv_table_metadata *next, const struct cv_between *between,
                                   struct cv_error *err)
@@ -96,6 +111,7 @@ static enum cv_code build_between(struct rewriting *r, struct cv_commit *commit,
     const struct cv_rewrite *rewrite = r->rewrite;
     struct cv_new_snapshot snapshot = {.summary = &summary};
 
+    CV_DO(check_numbers(rewrite, next, between, err));
     CV_DO(cv_check_new_deletes(commit->table, next, between, rewrite->removed,
                                rewrite->removed_count, rewrite->ignore_equality_deletes, err));
     CV_DO(write_added(r, commit, next, err));

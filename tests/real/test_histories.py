@@ -43,7 +43,7 @@ class History:
     def calve(self, procedure, *arguments, branch="main", may_die=False):
         """The rows of a procedure's result; None when it was killed at a random step."""
         name = f"{self.lake.name}.{self.name}" + ("" if branch == "main" else f".branch_{branch}")
-        fault = self.random.choice(FAULTS) if may_die and self.random.random() < 0.3 else None
+        fault = self.random.choice(FAULTS) if may_die and self.random.random() < 0.5 else None
         words = ["maintain", procedure, name, "--config", self.lake.config_file(), "--json", *arguments]
         done = run_calve(*words, env={"CALVE_FAULT": fault} if fault else None)
         if fault and done.status == -9:

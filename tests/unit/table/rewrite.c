@@ -454,6 +454,25 @@ static void a_rewrite_never_adds_rows(void **state)
     CV_ASSERT_FAILS(rewrite(&planned, false, &result), CV_INTERNAL, "20 rows would leave 21", &err);
 }
 
+/* Else a delete that came meanwhile would not apply to it. */
+static void overlooked_deletes_need_an_old_number(void **state)
+{
+    struct cv_rewrite r = {.removed_count = 1, .added_count = 1, .ignore_equality_deletes = true};
+    struct cv_rewrite_result result;
+
+    (void)state;
+    planned = plan();
+    r.start_snapshot_id = planned.start;
+    r.removed = planned.inputs;
+    r.added = &planned.output;
+    planned.output.file.metrics.record_count = 10;
+    CV_ASSERT_FAILS(cv_table_rewrite(f.table, &r, &result, &err), CV_INTERNAL,
+                    "has a newer sequence number", &err);
+    planned.output.sequence_number = 3;
+    CV_ASSERT_FAILS(cv_table_rewrite(f.table, &r, &result, &err), CV_INTERNAL,
+                    "has a newer sequence number", &err);
+}
+
 /* Case 53: what the parent does not tell stays untold. */
 static void unknown_totals_stay_absent(void **state)
 {
@@ -472,7 +491,7 @@ static void unknown_totals_stay_absent(void **state)
     assert_string_equal(summary_of(result.snapshot_id, "total-data-files"), "2");
 }
 
-static void append_of_job(const char *job, int64_t epoch, size_t partitions)
+static void append_of_job_by(struct fixture *who, const char *job, int64_t epoch, size_t partitions)
 {
     struct cv_buf offsets = CV_BUF_INIT(0);
     struct cv_append_result result;
@@ -486,8 +505,13 @@ static void append_of_job(const char *job, int64_t epoch, size_t partitions)
         cv_buf_printf(&offsets, "%s\"%zu\":%lld", i ? "," : "", i, (long long)epoch * 1000);
     cv_buf_append_text(&offsets, "}}");
     append.offsets_json = cv_buf_text(&offsets);
-    CV_ASSERT_OK(cv_table_append(f.table, &append, &result, &err), &err);
+    CV_ASSERT_OK(cv_table_append(who->table, &append, &result, &err), &err);
     cv_buf_release(&offsets);
+}
+
+static void append_of_job(const char *job, int64_t epoch, size_t partitions)
+{
+    append_of_job_by(&f, job, epoch, partitions);
 }
 
 static void assert_position(const char *job, int64_t snapshot_id, int64_t epoch, const char *end)
@@ -565,6 +589,46 @@ static void the_position_of_each_job_goes_along(void **state)
     assert_position("long", result.snapshot_id, 3, "\"999\":3000}}");
 }
 
+static void rival_streams(void)
+{
+    append_of_job_by(&rival, "long", 4, 1000);
+}
+
+/* What was read for the first attempt is old at the second. */
+static void a_position_that_comes_between_goes_along(void **state)
+{
+    struct cv_rewrite_result result;
+
+    (void)state;
+    append_of_job("long", 3, 1000);
+    planned = plan();
+    before_swap = rival_streams;
+    CV_ASSERT_OK(rewrite(&planned, false, &result), &err);
+    assert_int_equal(result.attempts, 2);
+    assert_position("long", result.snapshot_id, 4, "\"999\":4000}}");
+}
+
+/* Another compaction of delete files keeps their sequence number: nothing new is deleted. */
+static void older_deletes_in_new_files_are_no_conflict(void **state)
+{
+    struct cv_rewrite_added output;
+    struct cv_data_file deletes;
+    struct cv_rewrite r = {
+        .removed = &deletes, .removed_count = 1, .added = &output, .added_count = 1};
+    struct cv_rewrite_result result;
+
+    (void)state;
+    planned = plan();
+    deletes = deletes_for(&rival, CV_CONTENT_POSITION_DELETES, 20000, planned.inputs[0].path);
+    planned.start = commit_files(&rival, &deletes, 1, "overwrite");
+    output = (struct cv_rewrite_added){
+        deletes_for(&rival, CV_CONTENT_POSITION_DELETES, 20000, planned.inputs[0].path), 3};
+    r.start_snapshot_id = planned.start;
+    CV_ASSERT_OK(cv_table_rewrite(rival.table, &r, &result, &err), &err);
+    CV_ASSERT_OK(cv_table_refresh(f.table, &err), &err);
+    CV_ASSERT_OK(rewrite(&planned, true, &result), &err);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -581,8 +645,11 @@ int main(void)
         TEST(a_rolled_back_start_too),
         TEST(delete_files_are_replaced_too),
         TEST(a_rewrite_never_adds_rows),
+        TEST(overlooked_deletes_need_an_old_number),
         TEST(unknown_totals_stay_absent),
         TEST(the_position_of_each_job_goes_along),
+        TEST(a_position_that_comes_between_goes_along),
+        TEST(older_deletes_in_new_files_are_no_conflict),
         TEST(the_keys_of_other_streams_go_along),
     };
 
