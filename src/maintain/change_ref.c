@@ -20,74 +20,48 @@ struct arguments {
 };
 
 #define ARG(field) offsetof(struct arguments, field)
-#define OPTION_BRANCH                                                                              \
+#define ROW(name, type, field, preset, help, min, flags)                                           \
     {                                                                                              \
-        "branch", CV_OPTION_TEXT, ARG(name), NULL, NULL, "Name of the branch.", 0, 0,              \
-            CV_OPTION_REQUIRED                                                                     \
-    }
-#define OPTION_TAG                                                                                 \
-    {                                                                                              \
-        "tag", CV_OPTION_TEXT, ARG(name), NULL, NULL, "Name of the tag.", 0, 0, CV_OPTION_REQUIRED \
-    }
-#define OPTIONS_SET                                                                                \
-    {"snapshot_id",                                                                                \
-     CV_OPTION_INTEGER,                                                                            \
-     ARG(snapshot_id),                                                                             \
-     NULL,                                                                                         \
-     NULL,                                                                                         \
-     "The snapshot that it names; default the current one of main.",                               \
-     1,                                                                                            \
-     0,                                                                                            \
-     0},                                                                                           \
-        {"as_of_version",                                                                          \
-         CV_OPTION_INTEGER,                                                                        \
-         ARG(as_of_version),                                                                       \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         "The same as snapshot_id (AS OF VERSION).",                                               \
-         1,                                                                                        \
-         0,                                                                                        \
-         0},                                                                                       \
-    {                                                                                              \
-        "retain", CV_OPTION_DURATION, ARG(retain_us), NULL, NULL,                                  \
-            "How old its snapshot may become before expiry drops it (RETAIN), like \"7 days\".",   \
-            1000, 0, 0                                                                             \
-    }
-#define OPTION_RETENTION                                                                           \
-    {                                                                                              \
-        "snapshot_retention", CV_OPTION_TEXT, ARG(snapshot_retention), NULL, NULL,                 \
-            "What expiry keeps of the branch (WITH SNAPSHOT RETENTION): \"5 snapshots\", \"3 "     \
-            "days\" or \"5 snapshots 3 days\".",                                                   \
-            0, 0, 0                                                                                \
-    }
-#define OPTIONS_CREATE                                                                             \
-    {"or_replace",                                                                                 \
-     CV_OPTION_BOOL,                                                                               \
-     ARG(or_replace),                                                                              \
-     "false",                                                                                      \
-     NULL,                                                                                         \
-     "Replace it where it exists (CREATE OR REPLACE).",                                            \
-     0,                                                                                            \
-     0,                                                                                            \
-     0},                                                                                           \
-    {                                                                                              \
-        "if_not_exists", CV_OPTION_BOOL, ARG(if_not_exists), "false", NULL,                        \
-            "An existing one is left as it is.", 0, 0, 0                                           \
-    }
-#define OPTION_IF_EXISTS                                                                           \
-    {                                                                                              \
-        "if_exists", CV_OPTION_BOOL, ARG(if_exists), "false", NULL, "A missing one is fine.", 0,   \
-            0, 0                                                                                   \
+        name, type, ARG(field), preset, NULL, help, min, 0, flags                                  \
     }
 
-static const struct cv_option create_branch_options[] = {OPTION_BRANCH, OPTIONS_SET,
-                                                         OPTION_RETENTION, OPTIONS_CREATE};
-static const struct cv_option replace_branch_options[] = {OPTION_BRANCH, OPTIONS_SET,
-                                                          OPTION_RETENTION};
-static const struct cv_option drop_branch_options[] = {OPTION_BRANCH, OPTION_IF_EXISTS};
-static const struct cv_option create_tag_options[] = {OPTION_TAG, OPTIONS_SET, OPTIONS_CREATE};
-static const struct cv_option replace_tag_options[] = {OPTION_TAG, OPTIONS_SET};
-static const struct cv_option drop_tag_options[] = {OPTION_TAG, OPTION_IF_EXISTS};
+/* Rows that several procedures have. */
+#define BRANCH                                                                                     \
+    ROW("branch", CV_OPTION_TEXT, name, NULL, "Name of the branch.", 0, CV_OPTION_REQUIRED)
+#define TAG ROW("tag", CV_OPTION_TEXT, name, NULL, "Name of the tag.", 0, CV_OPTION_REQUIRED)
+#define SNAPSHOT_ID                                                                                \
+    ROW("snapshot_id", CV_OPTION_INTEGER, snapshot_id, NULL,                                       \
+        "The snapshot that it names; default the current one of main.", 1, 0)
+#define AS_OF_VERSION                                                                              \
+    ROW("as_of_version", CV_OPTION_INTEGER, as_of_version, NULL,                                   \
+        "The same as snapshot_id (AS OF VERSION).", 1, 0)
+#define RETAIN                                                                                     \
+    ROW("retain", CV_OPTION_DURATION, retain_us, NULL,                                             \
+        "How old its snapshot may become before expiry drops it (RETAIN), like \"7 days\".", 1000, \
+        0)
+#define RETENTION                                                                                  \
+    ROW("snapshot_retention", CV_OPTION_TEXT, snapshot_retention, NULL,                            \
+        "What expiry keeps of the branch (WITH SNAPSHOT RETENTION): \"5 snapshots\", \"3 days\" "  \
+        "or \"5 snapshots 3 days\".",                                                              \
+        0, 0)
+#define OR_REPLACE                                                                                 \
+    ROW("or_replace", CV_OPTION_BOOL, or_replace, "false",                                         \
+        "Replace it where it exists (CREATE OR REPLACE).", 0, 0)
+#define IF_NOT_EXISTS                                                                              \
+    ROW("if_not_exists", CV_OPTION_BOOL, if_not_exists, "false",                                   \
+        "An existing one is left as it is.", 0, 0)
+#define IF_EXISTS                                                                                  \
+    ROW("if_exists", CV_OPTION_BOOL, if_exists, "false", "A missing one is fine.", 0, 0)
+
+static const struct cv_option create_branch_options[] = {
+    BRANCH, SNAPSHOT_ID, AS_OF_VERSION, RETAIN, RETENTION, OR_REPLACE, IF_NOT_EXISTS};
+static const struct cv_option replace_branch_options[] = {BRANCH, SNAPSHOT_ID, AS_OF_VERSION,
+                                                          RETAIN, RETENTION};
+static const struct cv_option drop_branch_options[] = {BRANCH, IF_EXISTS};
+static const struct cv_option create_tag_options[] = {TAG,    SNAPSHOT_ID, AS_OF_VERSION,
+                                                      RETAIN, OR_REPLACE,  IF_NOT_EXISTS};
+static const struct cv_option replace_tag_options[] = {TAG, SNAPSHOT_ID, AS_OF_VERSION, RETAIN};
+static const struct cv_option drop_tag_options[] = {TAG, IF_EXISTS};
 
 /* "5 snapshots", "3 days", or both in this order. */
 static enum cv_code read_retention(const char *text, struct cv_snapshot_ref *ref,

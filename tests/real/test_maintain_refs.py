@@ -221,6 +221,11 @@ def test_branches_and_tags(twins):
     alter("DROP BRANCH c", "drop-branch", branch="c")
     alter("DROP BRANCH IF EXISTS c", "drop-branch", branch="c", **{"if-exists": "true"})
     assert twins.call_calve("drop-branch", branch="main").status == 2
+    for wrong in ("0 snapshots", "many snapshots", "5", "3 moons", "5 snapshots 3 moons"):
+        done = twins.call_calve("create-branch", branch="w", **{"snapshot-retention": wrong})
+        assert done.status == 2 and "snapshot_retention" in done.err, done
+    dry = twins.call_calve("create-branch", "--dry-run", branch="w")
+    assert dry.check() and "w" not in twins.metadata("calve")["refs"]
     # both may be written on by Spark afterwards
     twins.both("INSERT INTO {t} VALUES (11, 0)", "INSERT INTO {t}.branch_b VALUES (12, 0)")
     twins.compare()
