@@ -9,30 +9,57 @@ static enum cv_code malformed_levels(struct cv_error *err)
     return cv_fail(err, CV_FORMAT, "malformed levels, or a page ends inside them");
 }
 
-/* From the end on, so that no value is overwritten before it has moved. Done as soon as all values
- * before are in their places. */
-#define SPREAD(width)                                                                              \
-    do {                                                                                           \
-        for (i = slots, k = values; k > 0 && i > k;) {                                             \
-            i--;                                                                                   \
-            if (cv_bit_get(validity, base + i))                                                    \
-                memcpy(data + i * (width), data + --k * (width), (width));                         \
-            else                                                                                   \
-                memset(data + i * (width), 0, (width));                                            \
+/* From the end on, so that no value is overwritten before it has moved; done as soon as all values
+ * before are in their places. Without branches, since nulls come at random: what is read for a null
+ * lies at or before the place that is written. */
+#define SPREAD_FUNCTION(name, type)                                                                \
+    static void name(uint8_t *data, const uint8_t *validity, size_t base, size_t slots,            \
+                     size_t values)                                                                \
+    {                                                                                              \
+        type *at = (type *)(void *)data;                                                           \
+        size_t i = slots;                                                                          \
+        size_t k = values;                                                                         \
+                                                                                                   \
+        while (k > 0 && i > k) {                                                                   \
+            type valid = (type)cv_bit_get(validity, base + --i);                                   \
+                                                                                                   \
+            k -= (size_t)valid;                                                                    \
+            at[i] = at[k] & (type)(0 - valid);                                                     \
         }                                                                                          \
         if (k == 0)                                                                                \
-            memset(data, 0, i *(width));                                                           \
-    } while (0)
+            memset(at, 0, i * sizeof *at);                                                         \
+    }
+
+SPREAD_FUNCTION(spread_4, uint32_t)
+SPREAD_FUNCTION(spread_8, uint64_t)
+SPREAD_FUNCTION(spread_16, cv_uint128)
+
+static void spread_wide(uint8_t *data, size_t width, const uint8_t *validity, size_t base,
+                        size_t slots, size_t values)
+{
+    size_t i = slots;
+    size_t k = values;
+
+    while (k > 0 && i > k) {
+        i--;
+        if (cv_bit_get(validity, base + i))
+            memcpy(data + i * width, data + --k * width, width);
+        else
+            memset(data + i * width, 0, width);
+    }
+    if (k == 0)
+        memset(data, 0, i * width);
+}
 
 static void spread_bits(struct cv_builder *builder, size_t base, size_t slots, size_t values)
 {
     size_t k = values;
 
     for (size_t i = slots; i-- > 0;) {
-        bool set = cv_bit_get(builder->validity, base + i) && k > 0 &&
-                   cv_bit_get(builder->data, base + --k);
+        bool valid = cv_bit_get(builder->validity, base + i);
 
-        if (set)
+        k -= valid;
+        if (valid && cv_bit_get(builder->data, base + k))
             cv_bit_set(builder->data, base + i);
         else
             cv_bit_clear(builder->data, base + i);
@@ -52,9 +79,7 @@ static void spread_offsets(struct cv_builder *builder, size_t base, size_t slots
 
 void cv_read_spread(struct cv_builder *builder, size_t base, size_t slots, size_t values)
 {
-    const uint8_t *validity = builder->validity;
     uint8_t *data = builder->width && builder->data ? builder->data + base * builder->width : NULL;
-    size_t i, k;
 
     if (slots == values)
         return;
@@ -63,13 +88,13 @@ void cv_read_spread(struct cv_builder *builder, size_t base, size_t slots, size_
     else if (builder->type->kind == CV_TYPE_BOOLEAN)
         spread_bits(builder, base, slots, values);
     else if (builder->width == 4)
-        SPREAD(4);
+        spread_4(data, builder->validity, base, slots, values);
     else if (builder->width == 8)
-        SPREAD(8);
+        spread_8(data, builder->validity, base, slots, values);
     else if (builder->width == 16)
-        SPREAD(16);
+        spread_16(data, builder->validity, base, slots, values);
     else
-        SPREAD(builder->width);
+        spread_wide(data, builder->width, builder->validity, base, slots, values);
 }
 
 /* Levels of a flat leaf into its validity; *ret_set = how many are present. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU time of writing Parquet alone: the orders of the bench (5 columns) and its wide rows (100
- * columns, one value in ten null), to an output that only counts. Prints µs per row and bytes.
+ * CPU time of writing and reading Parquet alone: the orders of the bench (5 columns) and its wide
+ * rows (100 columns, one value in ten null), to memory and back. Prints µs per row and bytes.
  *
  *   micro_parquet [orders|wide] [rows] [codec] [level] [batch rows] */
 #include "base/time.h"
 #include "batch/builder.h"
+#include "memory_store.h"
+#include "parquet/reader.h"
 #include "parquet/writer.h"
 
 #include <stdio.h>
@@ -31,13 +33,17 @@ static void must(enum cv_code code, const struct cv_error *err)
     exit(1);
 }
 
-static enum cv_code count_bytes(struct cv_output *output, const void *bytes, size_t length,
-                                struct cv_error *err)
+struct kept {
+    struct cv_output output;
+    struct cv_buf bytes;
+};
+
+static enum cv_code keep_bytes(struct cv_output *output, const void *bytes, size_t length,
+                               struct cv_error *err)
 {
-    (void)bytes;
-    (void)err;
+    cv_buf_append(&((struct kept *)output)->bytes, bytes, length);
     output->written += (int64_t)length;
-    return CV_OK;
+    return cv_buf_check(&((struct kept *)output)->bytes, "the file", err);
 }
 
 static enum cv_code close_nothing(struct cv_output *output, struct cv_error *err)
@@ -52,8 +58,8 @@ static void abort_nothing(struct cv_output *output)
     (void)output;
 }
 
-static const struct cv_output_ops nothing = {
-    .write = count_bytes, .close = close_nothing, .abort = abort_nothing};
+static const struct cv_output_ops in_memory = {
+    .write = keep_bytes, .close = close_nothing, .abort = abort_nothing};
 
 static void put_text(struct cv_builder *builder, const char *text)
 {
@@ -140,6 +146,27 @@ static const char *ddl_of(struct cv_arena *arena, const char *set)
     return text;
 }
 
+static void read_back(const struct cv_schema *schema, const struct cv_buf *bytes, size_t rows)
+{
+    CV_CLEANUP(cv_parquet_reader_freep) struct cv_parquet_reader *reader = NULL;
+    struct cv_parquet_read read = {.schema = schema};
+    struct cv_error err = CV_ERROR_INIT;
+    struct memory_store store;
+    struct cv_batch batch;
+    int64_t position;
+    int64_t start = cv_cpu_us();
+    double us;
+
+    memory_store_init(&store, bytes->data, bytes->length);
+    must(cv_parquet_reader_open(&store.store, "memory", -1, NULL, &read, &reader, &err), &err);
+    do
+        must(cv_parquet_reader_next(reader, &batch, &position, &err), &err);
+    while (batch.row_count);
+    us = (double)(cv_cpu_us() - start);
+    printf("  read: %.4f us/row, %.0f MB of file a second\n", us / (double)rows,
+           (double)bytes->length / us);
+}
+
 static void run(const struct cv_schema *schema, struct cv_batch_builder *builders, size_t rows,
                 struct cv_parquet_options *options, struct cv_arena *arena)
 {
@@ -148,13 +175,13 @@ static void run(const struct cv_schema *schema, struct cv_batch_builder *builder
     struct cv_metrics_config config;
     struct cv_parquet_writer *writer;
     struct cv_file_metrics metrics;
-    struct cv_output output = {&nothing, 0};
+    struct kept kept = {.output = {&in_memory, 0}};
     size_t memory = 0;
     int64_t start = cv_cpu_us();
     size_t done = 0;
 
     must(cv_metrics_config_read(schema, &none, NULL, 0, arena, &config, &err), &err);
-    must(cv_parquet_writer_open(&output, schema, options, &config, &writer, &err), &err);
+    must(cv_parquet_writer_open(&kept.output, schema, options, &config, &writer, &err), &err);
     for (size_t i = 0; done < rows; i++) {
         struct cv_batch batch;
         struct cv_rows selection = {0};
@@ -169,6 +196,8 @@ static void run(const struct cv_schema *schema, struct cv_batch_builder *builder
     printf("%.4f us/row, %.2f bytes/row, writer memory %.1f MB\n",
            (double)(cv_cpu_us() - start) / (double)rows, (double)metrics.file_size / (double)rows,
            (double)memory / 1e6);
+    read_back(schema, &kept.bytes, rows);
+    cv_buf_release(&kept.bytes);
     for (size_t i = 0; i < CV_MIN(metrics.column_count, (size_t)10); i++)
         printf("  column %d: %.3f bytes/row\n", metrics.columns[i].field_id,
                (double)metrics.columns[i].column_size / (double)rows);
