@@ -39,6 +39,7 @@ struct cv_avro_rows {
     int64_t block_start;
     int64_t objects_left;
     int64_t position;
+    int64_t record_count; /* that the manifest promises */
 };
 
 /* --- the writer's schema under the table's names ---------------------------------------------- */
@@ -262,6 +263,7 @@ enum cv_code cv_avro_rows_open(const struct cv_file_read *read, struct cv_avro_r
 
     rows->store = read->store;
     rows->path = read->file->path;
+    rows->record_count = read->file->metrics.record_count;
     rows->header = (struct cv_buf)CV_BUF_INIT(HEADER_BYTES_MAX);
     rows->window = (struct cv_buf)CV_BUF_INIT(BLOCK_BYTES_MAX + 64);
     rows->batch_rows = read->batch_rows ? read->batch_rows : CV_PARQUET_BATCH_ROWS_DEFAULT;
@@ -387,6 +389,12 @@ enum cv_code cv_avro_rows_next(struct cv_avro_rows *rows, struct cv_batch *ret_b
     if (cv_batch_builder_overflow(&rows->builder))
         return cv_fail(err, CV_LIMIT, "%s: row %lld: a value is too large", rows->path,
                        (long long)first);
+    /* A file that was cut off between two blocks is whole to its own eyes. */
+    if (rows->position == first && rows->position < rows->record_count)
+        return cv_fail(err, CV_FORMAT,
+                       "%s: the file ends at byte %lld after %lld rows, its manifest says %lld",
+                       rows->path, (long long)rows->size, (long long)rows->position,
+                       (long long)rows->record_count);
     cv_batch_builder_view(&rows->builder, ret_batch);
     ret_batch->row_count = (size_t)(rows->position - first);
     *ret_position = first;
