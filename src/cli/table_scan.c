@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TEXT_BYTES_MAX ((size_t)256 << 20)
+#define TEXT_BYTES_MAX     ((size_t)256 << 20)
+#define DELETES_BYTES_KEPT ((size_t)64 << 20)
 
 struct scan_args {
     const char *config;
@@ -142,12 +143,15 @@ static enum cv_code scan_table(struct scan *scan, const struct cv_table *table,
                                struct cv_error *err)
 {
     CV_CLEANUP(cv_scan_plan_freep) struct cv_scan_plan *plan = NULL;
+    CV_CLEANUP(cv_delete_cache_freep)
+    struct cv_delete_cache *deletes = cv_delete_cache_new(DELETES_BYTES_KEPT);
     const struct cv_table_metadata *metadata = table->metadata;
     const struct cv_schema *schema = cv_table_metadata_schema(metadata);
     const struct cv_snapshot *snapshot;
 
     scan->config.store = table->store;
     scan->config.metadata = metadata;
+    scan->config.deletes = deletes;
     if (scan->args->where)
         CV_TRY(cv_predicate_parse(scan->args->where, schema, &scan->arena, &scan->config.predicate,
                                   err),

@@ -94,6 +94,7 @@ enum cv_code cv_position_set_read(struct cv_position_set *set, struct cv_store *
                                   struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const char *target = cv_delete_file_target(deletes, &arena);
     struct marking marking = {set, cv_str_from(path)};
     struct cv_value wanted = {.kind = CV_TYPE_STRING, .bytes = marking.path};
     struct cv_predicate of_path = {.kind = CV_PREDICATE_EQUAL,
@@ -101,7 +102,9 @@ enum cv_code cv_position_set_read(struct cv_position_set *set, struct cv_store *
                                    .values = &wanted,
                                    .value_count = 1};
 
-    if (cv_delete_file_target(deletes, &arena))
+    if (target && strcmp(target, path) != 0)
+        return CV_OK;
+    if (target)
         return read_positions(store, deletes, &pos_schema, NULL, mark, &marking, err);
     return read_positions(store, deletes, &cv_position_delete_schema, &of_path, mark, &marking,
                           err);
@@ -196,11 +199,21 @@ void cv_equality_key(const struct cv_column_path *paths, size_t count, const str
     }
 }
 
+void cv_equality_set_release(struct cv_equality_set *set)
+{
+    if (set->keys && !set->borrowed) {
+        cv_key_set_release(set->keys);
+        free(set->keys);
+    }
+    set->keys = NULL;
+    cv_buf_release(&set->name);
+}
+
 static enum cv_code check_memory(const struct cv_equality_set *set,
                                  const struct cv_data_file *deletes, size_t memory_max,
                                  struct cv_error *err)
 {
-    if (cv_key_set_bytes(&set->keys) <= memory_max)
+    if (cv_key_set_bytes(set->keys) <= memory_max)
         return CV_OK;
     (void)cv_fail(err, CV_LIMIT, "%s: the equality deletes need more than %zu MiB of memory",
                   deletes->path, memory_max >> 20);
@@ -227,7 +240,7 @@ enum cv_code cv_equality_set_read(struct cv_equality_set *set, struct cv_store *
             return CV_OK;
         for (size_t i = 0; i < batch.row_count; i++) {
             cv_equality_key(set->delete_paths, set->id_count, &batch, i, &key);
-            cv_key_set_add(&set->keys, key.data, key.length);
+            cv_key_set_add(set->keys, key.data, key.length);
         }
         CV_DO(check_memory(set, deletes, memory_max, err));
     }

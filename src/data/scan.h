@@ -46,6 +46,7 @@ struct cv_scan_config {
     const struct cv_predicate *predicate;     /* rows that do not match are left out; NULL = all */
     size_t memory_bytes;                      /* 0 = 64 MiB */
     size_t batch_rows;                        /* 0 = 4096 */
+    struct cv_delete_cache *deletes;          /* of scanners one after the other; NULL = none */
 };
 struct cv_scanner;
 enum cv_code cv_scanner_open(const struct cv_scan_config *config, const struct cv_scan_task *task,

@@ -88,17 +88,35 @@ struct cv_equality_set {
     struct cv_schema schema;      /* the columns, as the delete files are read; optional all */
     struct cv_column_path *paths; /* in the rows to be tested, parallel to ids */
     struct cv_column_path *delete_paths; /* in the delete files */
-    struct cv_key_set keys;
+    struct cv_buf name;                  /* of the keys in the cache: ids and delete files */
+    struct cv_key_set *keys;             /* the cache's, when there is one */
+    bool borrowed;
 };
 
 /* The key of a row under the paths: equal exactly for rows that delete each other (null equal to
  * null, NaN to NaN, -0.0 unlike 0.0). `out` is cleared. */
 void cv_equality_key(const struct cv_column_path *paths, size_t count, const struct cv_batch *batch,
                      size_t row, struct cv_buf *out);
+void cv_equality_set_release(struct cv_equality_set *set);
 /* Reads a delete file into the set. CV_LIMIT when the keys need more than memory_max bytes. */
 enum cv_code cv_equality_set_read(struct cv_equality_set *set, struct cv_store *store,
                                   const struct cv_data_file *deletes,
                                   const struct cv_name_mapping *mapping, size_t memory_max,
                                   struct cv_error *err);
+
+/* --- what scanners share ---------------------------------------------------------------------- */
+
+/* Before a scanner takes anything: what lies over the budget goes. */
+void cv_delete_cache_trim(struct cv_delete_cache *cache);
+/* As cv_position_set_read(); a file that may name several data files is kept as a whole. */
+enum cv_code cv_delete_cache_positions(struct cv_delete_cache *cache, struct cv_position_set *set,
+                                       struct cv_store *store, const struct cv_data_file *deletes,
+                                       const char *path, struct cv_error *err);
+/* The keys of that name, or NULL. */
+struct cv_key_set *cv_delete_cache_keys(struct cv_delete_cache *cache, const struct cv_buf *name);
+/* Takes the keys over; they stay until the next trim. */
+void cv_delete_cache_keep(struct cv_delete_cache *cache, const struct cv_buf *name,
+                          struct cv_key_set *keys);
+void cv_delete_cache_count(struct cv_delete_cache *cache); /* one more file was read */
 
 #endif

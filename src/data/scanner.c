@@ -169,7 +169,8 @@ static enum cv_code equality_set_of(struct cv_scanner *scanner, const struct cv_
     set = &scanner->equality[scanner->equality_count++];
     set->ids = deletes->equality_ids;
     set->id_count = count;
-    set->keys.bytes = (struct cv_buf)CV_BUF_INIT(0);
+    set->name = (struct cv_buf)CV_BUF_INIT(0);
+    cv_buf_append(&set->name, set->ids, count * sizeof *set->ids);
     set->paths = cv_arena_alloc_array(&scanner->arena, count, sizeof *set->paths);
     set->delete_paths = cv_arena_alloc_array(&scanner->arena, count, sizeof *set->delete_paths);
     fields = cv_arena_array(&scanner->arena, struct cv_field, count);
@@ -266,9 +267,59 @@ static size_t memory_left(const struct cv_scanner *scanner, const struct cv_equa
     size_t used = scanner->positions.row_count / 8;
 
     for (size_t i = 0; i < scanner->equality_count; i++)
-        if (&scanner->equality[i] != set)
-            used += cv_key_set_bytes(&scanner->equality[i].keys);
+        if (&scanner->equality[i] != set && scanner->equality[i].keys)
+            used += cv_key_set_bytes(scanner->equality[i].keys);
     return scanner->config.memory_bytes - CV_MIN(used, scanner->config.memory_bytes);
+}
+
+/* Keys that an earlier scanner read for the same files are taken as they are. */
+static void find_keys(struct cv_scanner *scanner)
+{
+    for (size_t i = 0; i < scanner->equality_count; i++) {
+        struct cv_equality_set *set = &scanner->equality[i];
+
+        if (scanner->config.deletes)
+            set->keys = cv_delete_cache_keys(scanner->config.deletes, &set->name);
+        set->borrowed = set->keys != NULL;
+        if (set->keys)
+            continue;
+        set->keys = cv_alloc(sizeof *set->keys);
+        set->keys->bytes = (struct cv_buf)CV_BUF_INIT(0);
+    }
+}
+
+static void keep_keys(struct cv_scanner *scanner)
+{
+    for (size_t i = 0; scanner->config.deletes && i < scanner->equality_count; i++) {
+        struct cv_equality_set *set = &scanner->equality[i];
+
+        if (!set->borrowed)
+            cv_delete_cache_keep(scanner->config.deletes, &set->name, set->keys);
+        set->borrowed = true;
+    }
+}
+
+static enum cv_code read_delete_file(struct cv_scanner *scanner, const struct cv_data_file *deletes,
+                                     struct cv_error *err)
+{
+    struct cv_delete_cache *cache = scanner->config.deletes;
+    struct cv_equality_set *set;
+
+    if (deletes->content == CV_CONTENT_EQUALITY_DELETES) {
+        CV_DO(equality_set_of(scanner, deletes, &set, err));
+        if (set->borrowed)
+            return CV_OK;
+        if (cache)
+            cv_delete_cache_count(cache);
+        return cv_equality_set_read(set, scanner->config.store, deletes, scanner->mapping,
+                                    memory_left(scanner, set), err);
+    }
+    CV_DO(start_positions(scanner, err));
+    if (cache)
+        return cv_delete_cache_positions(cache, &scanner->positions, scanner->config.store, deletes,
+                                         scanner->file.path, err);
+    return cv_position_set_read(&scanner->positions, scanner->config.store, deletes,
+                                scanner->file.path, err);
 }
 
 static enum cv_code read_deletes(struct cv_scanner *scanner, const struct cv_scan_task *task,
@@ -276,19 +327,20 @@ static enum cv_code read_deletes(struct cv_scanner *scanner, const struct cv_sca
 {
     struct cv_equality_set *set;
 
+    if (scanner->config.deletes)
+        cv_delete_cache_trim(scanner->config.deletes);
     for (size_t i = 0; i < task->delete_count; i++) {
         const struct cv_data_file *deletes = &task->deletes[i]->file;
 
-        if (deletes->content == CV_CONTENT_EQUALITY_DELETES) {
-            CV_DO(equality_set_of(scanner, deletes, &set, err));
-            CV_DO(cv_equality_set_read(set, scanner->config.store, deletes, scanner->mapping,
-                                       memory_left(scanner, set), err));
-        } else {
-            CV_DO(start_positions(scanner, err));
-            CV_DO(cv_position_set_read(&scanner->positions, scanner->config.store, deletes,
-                                       scanner->file.path, err));
-        }
+        if (deletes->content != CV_CONTENT_EQUALITY_DELETES)
+            continue;
+        CV_DO(equality_set_of(scanner, deletes, &set, err));
+        cv_buf_append(&set->name, deletes->path, strlen(deletes->path) + 1);
     }
+    find_keys(scanner);
+    for (size_t i = 0; i < task->delete_count; i++)
+        CV_DO(read_delete_file(scanner, &task->deletes[i]->file, err));
+    keep_keys(scanner);
     return CV_OK;
 }
 
@@ -327,7 +379,7 @@ void cv_scanner_free(struct cv_scanner *scanner)
     if (!scanner)
         return;
     for (size_t i = 0; i < scanner->equality_count; i++)
-        cv_key_set_release(&scanner->equality[i].keys);
+        cv_equality_set_release(&scanner->equality[i]);
     cv_position_set_release(&scanner->positions);
     cv_file_reader_release(&scanner->reader);
     cv_batch_builder_release(&scanner->survivors);
@@ -357,10 +409,10 @@ static bool is_deleted(struct cv_scanner *scanner, int64_t position)
     for (size_t i = 0; i < scanner->equality_count; i++) {
         const struct cv_equality_set *set = &scanner->equality[i];
 
-        if (!set->keys.count)
+        if (!set->keys->count)
             continue;
         cv_equality_key(set->paths, set->id_count, &scanner->batch, scanner->row, &scanner->key);
-        if (cv_key_set_has(&set->keys, scanner->key.data, scanner->key.length))
+        if (cv_key_set_has(set->keys, scanner->key.data, scanner->key.length))
             return true;
     }
     return false;
@@ -409,7 +461,7 @@ enum cv_code cv_scanner_next(struct cv_scanner *scanner, struct cv_batch *ret_ba
     size_t count;
 
     for (size_t i = 0; i < scanner->equality_count; i++)
-        untouched = untouched && !scanner->equality[i].keys.count;
+        untouched = untouched && !scanner->equality[i].keys->count;
     do {
         CV_DO(cv_file_reader_next(&scanner->reader, batch, &position, err));
         count = untouched ? batch->row_count : select_rows(scanner, position);

@@ -180,10 +180,12 @@ struct decoding {
     struct cv_data_writer *writer;
     struct cv_row_sorter *sorter; /* NULL = straight to the writer */
     size_t scan_bytes;
+    struct cv_delete_cache *deletes; /* that apply to several files of the group */
 };
 
 static void decoding_release(struct decoding *decoding)
 {
+    cv_delete_cache_free(decoding->deletes);
     cv_row_sorter_free(decoding->sorter);
     cv_data_writer_abort(decoding->writer);
 }
@@ -196,6 +198,7 @@ static enum cv_code decode_file(struct decoding *decoding, const struct cv_scan_
         .store = decoding->run->store,
         .metadata = decoding->run->selection->metadata,
         .memory_bytes = decoding->scan_bytes,
+        .deletes = decoding->deletes,
     };
     struct cv_batch batch;
 
@@ -251,7 +254,8 @@ static enum cv_code open_decoding(const struct cv_rewrite_run *run,
         .unsynced = true,
     };
 
-    decoding->scan_bytes = part;
+    decoding->scan_bytes = part / 2;
+    decoding->deletes = cv_delete_cache_new(part / 2);
     CV_DO(cv_data_writer_open(&config, &decoding->writer, err));
     if (run->sort)
         decoding->sorter =
