@@ -52,44 +52,6 @@ bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to)
            (from->kind == CV_TYPE_TIMESTAMPTZ && to->kind == CV_TYPE_TIMESTAMP);
 }
 
-void cv_append_value(struct cv_builder *builder, const struct cv_value *value)
-{
-    if (value->is_null) {
-        cv_builder_null(builder);
-        return;
-    }
-    switch (builder->type->kind) {
-    case CV_TYPE_BOOLEAN:
-        cv_builder_bool(builder, value->boolean);
-        break;
-    case CV_TYPE_INT:
-    case CV_TYPE_DATE:
-        cv_builder_i32(builder, value->i32);
-        break;
-    case CV_TYPE_LONG:
-    case CV_TYPE_TIME:
-    case CV_TYPE_TIMESTAMP:
-    case CV_TYPE_TIMESTAMPTZ:
-        cv_builder_i64(builder, value->i64);
-        break;
-    case CV_TYPE_FLOAT:
-        cv_builder_f32(builder, value->f32);
-        break;
-    case CV_TYPE_DOUBLE:
-        cv_builder_f64(builder, value->f64);
-        break;
-    case CV_TYPE_DECIMAL:
-        cv_builder_decimal(builder, value->decimal);
-        break;
-    case CV_TYPE_UUID:
-    case CV_TYPE_FIXED:
-        cv_builder_fixed(builder, value->bytes.ptr);
-        break;
-    default:
-        cv_builder_bytes(builder, value->bytes.ptr, value->bytes.length);
-    }
-}
-
 /* The checks of one item against its column; false when it cannot feed it. */
 static bool check_item(struct cv_decoder *d, const struct cv_select_item *item,
                        struct cv_feed *feed, const struct cv_field *column, struct cv_buf *problems)

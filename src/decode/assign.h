@@ -5,6 +5,7 @@
 #ifndef CALVE_DECODE_ASSIGN_H
 #define CALVE_DECODE_ASSIGN_H
 
+#include "batch/gather.h"
 #include "decode/decoder_int.h"
 
 /* Fills decoder->feeds and the lists of columns from the select. What does not fit is added to
@@ -22,9 +23,6 @@ size_t cv_assign_find_column(const struct cv_schema *table, const char *name, bo
  * one that Iceberg promotes (int → long, float → double, a wider decimal of the same scale); an
  * instant also fits a timestamp without zone, in which it is UTC's wall clock. */
 bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to);
-
-/* Appends a value of a primitive type to a column of that very type. */
-void cv_append_value(struct cv_builder *builder, const struct cv_value *value);
 
 /* True when the last value of the column is NULL. */
 static inline bool cv_last_is_null(const struct cv_builder *builder)

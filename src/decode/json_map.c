@@ -27,7 +27,7 @@ static bool read_key(struct cv_json_reader *r, const struct cv_json_value *v,
         return true;
     if (!cv_json_parse_text(r, v->key, cv_json_string_text(r, &raw), &key))
         return false;
-    cv_append_value(keys, &key);
+    cv_builder_append_value(keys, &key);
     return true;
 }
 

@@ -273,7 +273,7 @@ static bool read_cast(struct cv_json_reader *r, const struct cv_json_value *v,
     if (cv_cast_value(&in, v->type, &v->cast_type, &r->cast, &out, reason)) {
         if (!out.is_null)
             widen(&out, &v->cast_type, v->column);
-        cv_append_value(builder, &out);
+        cv_builder_append_value(builder, &out);
         return true;
     }
     if (v->cast != CV_SELECT_TRY_CAST)
@@ -323,7 +323,7 @@ bool cv_json_read_value(struct cv_json_reader *r, const struct cv_json_value *v,
     }
     if (!cv_json_read_scalar(r, v, &value))
         return false;
-    cv_append_value(builder, &value);
+    cv_builder_append_value(builder, &value);
     return true;
 }
 

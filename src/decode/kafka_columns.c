@@ -102,7 +102,7 @@ static bool append_headers(struct cv_decode_worker *worker, struct cv_builder *l
 
         cv_builder_bytes(&element->children[0], header->key.ptr, header->key.length);
         value = bytes_value(CV_TYPE_BINARY, header->value, header->value_length);
-        cv_append_value(&element->children[1], &value);
+        cv_builder_append_value(&element->children[1], &value);
         cv_builder_end_struct(element);
     }
     cv_builder_end_list(list);
@@ -155,6 +155,6 @@ bool cv_kafka_column_append(struct cv_decode_worker *worker, size_t index,
     value = column_value(feed, record);
     if (!convert(worker, feed, builder->type, &value))
         return false;
-    cv_append_value(builder, &value);
+    cv_builder_append_value(builder, &value);
     return true;
 }

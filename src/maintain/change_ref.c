@@ -108,15 +108,6 @@ static enum cv_code read_change(const struct arguments *arguments, bool is_tag,
     return CV_OK;
 }
 
-static void put_id(struct cv_json_writer *w, const char *column, int64_t id)
-{
-    cv_json_key(w, column);
-    if (id < 0)
-        cv_json_put_null(w);
-    else
-        cv_json_put_i64(w, id);
-}
-
 static enum cv_code change_ref(struct cv_maintenance *maintenance, enum cv_ref_action action,
                                bool is_tag, const struct arguments *arguments,
                                struct cv_maintain_result *result, struct cv_error *err)
@@ -132,8 +123,8 @@ static enum cv_code change_ref(struct cv_maintenance *maintenance, enum cv_ref_a
     cv_json_begin_object(&w);
     cv_json_key(&w, "ref");
     cv_json_put_string(&w, arguments->name);
-    put_id(&w, "previous_snapshot_id", move.previous_snapshot_id);
-    put_id(&w, "current_snapshot_id", move.current_snapshot_id);
+    cv_maintain_put_id(&w, "previous_snapshot_id", move.previous_snapshot_id);
+    cv_maintain_put_id(&w, "current_snapshot_id", move.current_snapshot_id);
     cv_json_end_object(&w);
     cv_json_end_array(&w);
     if (move.current_snapshot_id < 0)

@@ -19,15 +19,6 @@ struct arguments {
 
 #define ARG(field) offsetof(struct arguments, field)
 
-static void put_id(struct cv_json_writer *w, const char *column, int64_t id)
-{
-    cv_json_key(w, column);
-    if (id < 0)
-        cv_json_put_null(w);
-    else
-        cv_json_put_i64(w, id);
-}
-
 /* One row of two ids; `branch` comes first unless it is NULL. */
 static void put_move(struct cv_buf *rows, const char *branch, const char *column, int64_t id,
                      const char *second_column, int64_t second_id)
@@ -40,8 +31,8 @@ static void put_move(struct cv_buf *rows, const char *branch, const char *column
         cv_json_key(&w, "branch_updated");
         cv_json_put_string(&w, branch);
     }
-    put_id(&w, column, id);
-    put_id(&w, second_column, second_id);
+    cv_maintain_put_id(&w, column, id);
+    cv_maintain_put_id(&w, second_column, second_id);
     cv_json_end_object(&w);
     cv_json_end_array(&w);
 }
@@ -274,8 +265,8 @@ static enum cv_code run_ancestors(struct cv_maintenance *maintenance, const void
     cv_json_begin_array(&w);
     while ((snapshot = cv_history_next(&history))) {
         cv_json_begin_object(&w);
-        put_id(&w, "snapshot_id", snapshot->id);
-        put_id(&w, "timestamp", snapshot->timestamp_ms);
+        cv_maintain_put_id(&w, "snapshot_id", snapshot->id);
+        cv_maintain_put_id(&w, "timestamp", snapshot->timestamp_ms);
         cv_json_end_object(&w);
     }
     cv_json_end_array(&w);

@@ -224,3 +224,12 @@ enum cv_code cv_procedure_run(const struct cv_procedure *procedure,
     CV_DO(cv_buf_check(&result->rows, "the result's rows", err));
     return cv_buf_check(&result->notes, "the result's notes", err);
 }
+
+void cv_maintain_put_id(struct cv_json_writer *w, const char *column, int64_t id)
+{
+    cv_json_key(w, column);
+    if (id < 0)
+        cv_json_put_null(w);
+    else
+        cv_json_put_i64(w, id);
+}

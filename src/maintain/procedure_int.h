@@ -26,4 +26,7 @@ extern const struct cv_procedure cv_procedure_create_tag;
 extern const struct cv_procedure cv_procedure_replace_tag;
 extern const struct cv_procedure cv_procedure_drop_tag;
 
+/* "column": id; null below zero. */
+void cv_maintain_put_id(struct cv_json_writer *w, const char *column, int64_t id);
+
 #endif

@@ -7,6 +7,7 @@
 #include "codec/json.h"
 #include "maintain/orphan_int.h"
 #include "maintain/procedure_int.h"
+#include "table/expire.h"
 
 #define SHARES_MAX      64
 #define DAY_MS          (CV_US_PER_DAY / CV_US_PER_MS)
@@ -61,21 +62,6 @@ static const struct cv_option options[] = {
 static const struct cv_option_table table = {"maintenance.remove-orphan-files",
                                              "removal of orphan files", options,
                                              CV_ARRAY_LENGTH(options)};
-
-static enum cv_code check_gc(const struct cv_table_metadata *metadata, struct cv_error *err)
-{
-    bool enabled = true;
-
-    CV_DO(cv_properties_get_bool(&metadata->properties, "gc.enabled", &enabled, err));
-    if (enabled)
-        return CV_OK;
-    (void)cv_fail(err, CV_CONFIG,
-                  "Cannot delete orphan files: GC is disabled (deleting files may corrupt other "
-                  "tables)");
-    cv_hint(err, "the table's property gc.enabled is false; set it to true where no other table "
-                 "shares its files");
-    return CV_CONFIG;
-}
 
 static enum cv_code read_age(const struct cv_maintenance *maintenance, const char *older_than,
                              struct cv_maintain_result *result, int64_t *ret_ms,
@@ -386,7 +372,7 @@ static enum cv_code run(struct cv_maintenance *maintenance, const void *data,
 
     search.found.descriptor = -1;
     CV_DO(cv_table_refresh(maintenance->table, err));
-    CV_DO(check_gc(maintenance->table->metadata, err));
+    CV_DO(cv_table_check_gc(maintenance->table->metadata, "delete orphan files", err));
     CV_DO(read_age(maintenance, arguments->older_than, result, &search.older_than_ms, err));
     CV_DO(search_init(&search, arguments, maintenance->table, err));
     return run_search(&search, arguments, result, err);

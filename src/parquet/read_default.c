@@ -4,6 +4,7 @@
  * serialization) and slots filled with one value. */
 #include "parquet/reader_int.h"
 
+#include "batch/gather.h"
 #include "codec/hex.h"
 #include "codec/json.h"
 
@@ -117,39 +118,6 @@ static void fill_nulls(struct cv_builder *builder, size_t count)
     builder->null_count += count;
 }
 
-static void put_value(struct cv_builder *builder, const struct cv_value *value)
-{
-    switch (builder->type->kind) {
-    case CV_TYPE_BOOLEAN:
-        cv_builder_bool(builder, value->boolean);
-        break;
-    case CV_TYPE_INT:
-    case CV_TYPE_DATE:
-        cv_builder_i32(builder, value->i32);
-        break;
-    case CV_TYPE_FLOAT:
-        cv_builder_f32(builder, value->f32);
-        break;
-    case CV_TYPE_DOUBLE:
-        cv_builder_f64(builder, value->f64);
-        break;
-    case CV_TYPE_DECIMAL:
-        cv_builder_decimal(builder, value->decimal);
-        break;
-    case CV_TYPE_UUID:
-    case CV_TYPE_FIXED:
-        cv_builder_fixed(builder, value->bytes.ptr);
-        break;
-    case CV_TYPE_STRING:
-    case CV_TYPE_BINARY:
-        cv_builder_bytes(builder, value->bytes.ptr, value->bytes.length);
-        break;
-    default:
-        cv_builder_i64(builder, value->i64);
-        break;
-    }
-}
-
 void cv_read_fill(struct cv_builder *builder, const struct cv_value *value, size_t count,
                   const uint8_t *validity)
 {
@@ -161,6 +129,6 @@ void cv_read_fill(struct cv_builder *builder, const struct cv_value *value, size
         if (validity && !cv_bit_get(validity, i))
             cv_builder_null(builder);
         else
-            put_value(builder, value);
+            cv_builder_append_value(builder, value);
     }
 }

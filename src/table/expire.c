@@ -15,7 +15,8 @@ struct expiring {
     bool has_carriers;
 };
 
-static enum cv_code check_gc(const struct cv_table_metadata *metadata, struct cv_error *err)
+enum cv_code cv_table_check_gc(const struct cv_table_metadata *metadata, const char *what,
+                               struct cv_error *err)
 {
     bool enabled = true;
 
@@ -23,8 +24,7 @@ static enum cv_code check_gc(const struct cv_table_metadata *metadata, struct cv
     if (enabled)
         return CV_OK;
     (void)cv_fail(err, CV_CONFIG,
-                  "Cannot expire snapshots: GC is disabled (deleting files may corrupt other "
-                  "tables)");
+                  "Cannot %s: GC is disabled (deleting files may corrupt other tables)", what);
     cv_hint(err, "the table's property gc.enabled is false; set it to true where no other table "
                  "shares its files");
     return CV_CONFIG;
@@ -38,7 +38,7 @@ static enum cv_code plan(struct expiring *e, const struct cv_table_metadata *met
     int64_t *ids;
     size_t count;
 
-    CV_DO(check_gc(metadata, err));
+    CV_DO(cv_table_check_gc(metadata, "expire snapshots", err));
     cv_table_position_carriers(metadata, e->arena, &carriers, &count);
     e->has_carriers = count > 0;
     ids = cv_arena_array(e->arena, int64_t, count + rules.keep_id_count);

@@ -32,4 +32,8 @@ enum cv_code cv_table_expire(struct cv_table *table, const struct cv_expire *exp
 void cv_table_position_carriers(const struct cv_table_metadata *metadata, struct cv_arena *arena,
                                 int64_t **ret_ids, size_t *ret_count);
 
+/* CV_CONFIG when the table's gc.enabled is false; `what` was to be done ("expire snapshots"). */
+enum cv_code cv_table_check_gc(const struct cv_table_metadata *metadata, const char *what,
+                               struct cv_error *err);
+
 #endif
