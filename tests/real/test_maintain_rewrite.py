@@ -276,6 +276,21 @@ def test_branch(prepared, spark):
     assert rows == spark.sql(f"SELECT count(*), sum(id) FROM {lake.name}.{table}")
 
 
+def test_order_of_the_table(prepared, spark):
+    """Files have the order's id when they are sorted by it, and rows stand in it; NULLs where the order has them."""
+    lake, table = prepared.lake, "db.few"
+    prepared.back()
+    spark.sql(f"ALTER TABLE {lake.name}.{table} WRITE ORDERED BY s DESC NULLS FIRST, bucket(4, id)")
+    maintain(lake, "rewrite-data-files", table, "--strategy", "sort").check()
+    (file,) = [f for f in live_files(lake, table) if f.content == DataFileContent.DATA]
+    assert file.sort_order_id == lake.metadata(table)["default-sort-order-id"] != 0
+    texts = read_duckdb(lake, table, ("s",))["s"].to_pylist()
+    assert texts == sorted(texts, key=lambda v: (v is None, v or ""), reverse=True)
+    maintain(lake, "rewrite-data-files", table, "--strategy", "sort", "--sort-order", "id", "--rewrite-all").check()
+    (file,) = live_files(lake, table)
+    assert not file.sort_order_id
+
+
 # --- Rivals, ends in the middle, memory ------------------------------------------------------------------------------
 
 
@@ -360,6 +375,10 @@ def test_failure_leaves_nothing(lake, duckdb):
         assert failed.status == 3, failed
         assert stray_files(lake, table) == set(), fault
     assert count_and_sum(lake, table)[0] == 5000
+    # An answer that got lost is looked for in the table.
+    found = maintain(lake, "rewrite-data-files", table, env={"CALVE_FAULT": "commit-done=fail"})
+    assert result_rows(found)[0]["rewritten_data_files_count"] == 5
+    check_table(lake, table)
 
 
 def test_file_above_the_target(lake, duckdb):

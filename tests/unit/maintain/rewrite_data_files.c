@@ -329,7 +329,92 @@ static void splits_at_the_target(void **state)
     assert_counts(0, 0);
 }
 
+static void assert_notes(const char *wanted)
+{
+    if (!strstr(cv_buf_text(&result.notes), wanted))
+        fail_msg("\"%s\" is not in \"%s\"", wanted, cv_buf_text(&result.notes));
+}
+
+static void takes_the_cheapest_way(void **state)
+{
+    static const char *const properties[] = {"write.parquet.row-group-size-bytes=20000",
+                                             "write.parquet.compression-codec=uncompressed"};
+    struct cv_table *table = fixture_table(&f, NULL, properties, 2);
+    struct live live;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        write_rows(table, i * 500, 500, 1, NULL);
+    rewrite(table, none);
+    assert_counts(5, 1);
+    assert_notes("5 copied by row group, 0 by page, 0 decoded");
+    live = read_table(table);
+    assert_rows(&live, 2500);
+}
+
+/* One file of another codec among many: only it is decoded when that makes no file more, and all
+ * are when it would. */
+static void decodes_only_what_must_be(void **state)
+{
+    struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
+    static const char *const one[] = {"rewrite-all", "true", NULL};
+    char target[32];
+    const char *const many[] = {"rewrite-all", "true", "target-file-size-bytes", target, NULL};
+    struct live live;
+
+    (void)state;
+    write_rows(table, 0, 4000, 1, NULL);
+    live = read_table(table);
+    (void)snprintf(target, sizeof target, "%lld", (long long)(live.largest * 10 / 7));
+    for (int i = 1; i < 8; i++)
+        write_rows(table, i * 4000, 4000, 1, i == 3 ? "snappy" : NULL);
+    rewrite(table, many);
+    assert_notes("0 copied by row group, 7 by page, 1 decoded: codec snappy, table has zstd");
+    live = read_table(table);
+    assert_true(live.files <= 7);
+    assert_rows(&live, 32000);
+    write_rows(table, 32000, 4000, 1, "gzip");
+    rewrite(table, one);
+    live = read_table(table);
+    assert_int_equal(live.files, 1);
+    assert_rows(&live, 36000);
+    assert_notes("0 by page");
+}
+
+static bool is_busy(void *context, const struct cv_partition_spec *spec,
+                    const struct cv_value *partition)
+{
+    (void)context;
+    assert_int_equal(spec->field_count, 1);
+    return partition[0].i32 == 20001;
+}
+
 static void leaves_what_the_stream_writes(void **state)
+{
+    struct cv_table *table = fixture_table(&f, "day", NULL, 0);
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    struct cv_maintenance maintenance = {.catalog = f.catalog,
+                                         .table_name = "lake.shop.orders",
+                                         .table = table,
+                                         .memory_bytes = CV_MAINTAIN_MEMORY_DEFAULT,
+                                         .threads = 2,
+                                         .partition_busy = is_busy};
+    struct live live;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        write_rows(table, i * 300, 300, 3, NULL);
+    CV_ASSERT_OK(cv_procedure_run(cv_procedure_find("rewrite_data_files"), &maintenance,
+                                  &properties, &result, &err),
+                 &err);
+    assert_counts(10, 2);
+    assert_notes("5 files are in partitions that the stream writes");
+    live = read_table(table);
+    assert_int_equal(live.files, 7);
+    assert_rows(&live, 1500);
+}
+
+static void refuses_wrong_arguments(void **state)
 {
     struct cv_table *table = fixture_table(&f, NULL, NULL, 0);
     static const char *const wrong[] = {"min-input-files", "0", NULL};
@@ -627,7 +712,10 @@ int main(void)
         TEST(joins_by_partition_and_leaves_few_alone),
         TEST(sorts_and_decodes),
         TEST(splits_at_the_target),
+        TEST(takes_the_cheapest_way),
+        TEST(decodes_only_what_must_be),
         TEST(leaves_what_the_stream_writes),
+        TEST(refuses_wrong_arguments),
         TEST(an_append_meanwhile_is_kept),
         TEST(a_position_delete_meanwhile_is_applied),
         TEST(an_equality_delete_meanwhile_still_applies),
