@@ -62,6 +62,9 @@ static enum cv_code open_file(struct cv_data_writer *writer, struct cv_lane *lan
     struct cv_output *output;
     enum cv_code code;
 
+    if (writer->config.files_max && atomic_load(&writer->files_opened) >= writer->config.files_max)
+        return cv_fail(err, CV_LIMIT, "the rows need more than %" PRId64 " files",
+                       writer->config.files_max);
     CV_DO(cv_store_create(writer->config.store, location, &output, err));
     code = cv_fault_pass("file-open", err);
     if (code != CV_OK) {

@@ -170,6 +170,11 @@ enum cv_code cv_data_writer_append(struct cv_data_writer *writer, const struct c
     return cv_data_writer_relieve(writer, err);
 }
 
+int64_t cv_data_writer_files(const struct cv_data_writer *writer)
+{
+    return atomic_load(&((struct cv_data_writer *)(uintptr_t)writer)->files_opened);
+}
+
 /* --- giving up ------------------------------------------------------------------------------- */
 
 static void lane_release(struct cv_data_writer *writer, struct cv_lane *lane, bool remove)

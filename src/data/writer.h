@@ -37,6 +37,7 @@ struct cv_data_writer_config {
     /* With exact_target: how many rows will come, all into one partition (0 = unknown). A rest of
      * less than a tenth of the target stays in the last file. */
     int64_t expected_rows;
+    int64_t files_max;           /* CV_LIMIT where one more would be opened; 0 = no limit */
     size_t memory_bytes;         /* budget for open row groups, buffers and sorting */
     const char *spill_directory; /* NULL = the system's folder for temporary files */
     const char *codec_override;  /* sink option compression-codec; NULL = table */
@@ -65,6 +66,8 @@ enum cv_code cv_data_writer_open(const struct cv_data_writer_config *config,
 enum cv_code cv_data_writer_append(struct cv_data_writer *writer, const struct cv_batch *batch,
                                    struct cv_error *err);
 size_t cv_data_writer_memory(const struct cv_data_writer *writer);
+/* Files opened so far. */
+int64_t cv_data_writer_files(const struct cv_data_writer *writer);
 /* Closes all files, durably unless `unsynced`. The files live in the arena. Also frees the writer.
  * On failure the files of this writer are removed. */
 enum cv_code cv_data_writer_finish(struct cv_data_writer *writer, struct cv_arena *arena,

@@ -232,6 +232,21 @@ static int64_t expected_rows(const struct cv_rewrite_run *run, const struct cv_r
     return CV_MAX(rows, 0);
 }
 
+/* Another partition spec may spread the rows of few files over many: then the old ones are better,
+ * unless rewriting was asked for or deletes are applied. How many files are worth it; 0 = any. */
+static int64_t files_max(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group)
+{
+    const struct cv_rewrite_bucket *bucket = &run->selection->buckets[group->bucket];
+
+    if (run->settings->rules.rewrite_all ||
+        (bucket->one_partition && bucket->spec_id == run->settings->spec->spec_id))
+        return 0;
+    for (size_t i = 0; i < group->count; i++)
+        if (group->files[i]->delete_files)
+            return 0;
+    return CV_MAX((int64_t)group->count, group->expected_outputs);
+}
+
 static enum cv_code open_decoding(const struct cv_rewrite_run *run,
                                   const struct cv_rewrite_group *group,
                                   const struct cv_rewrite_way *ways, struct decoding *decoding,
@@ -249,6 +264,7 @@ static enum cv_code open_decoding(const struct cv_rewrite_run *run,
         .target_file_bytes = group->split_bytes,
         .exact_target = true,
         .expected_rows = expected_rows(run, group, ways),
+        .files_max = files_max(run, group),
         .memory_bytes = run->sort ? part : part * 2,
         .spill_directory = run->maintenance->spill_directory,
         .unsynced = true,
@@ -264,29 +280,49 @@ static enum cv_code open_decoding(const struct cv_rewrite_run *run,
     return CV_OK;
 }
 
-static enum cv_code decode(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
-                           const struct cv_rewrite_way *ways, struct cv_rewrite_output *output,
-                           struct cv_error *err)
+static enum cv_code decode_all(struct decoding *decoding, const struct cv_rewrite_group *group,
+                               const struct cv_rewrite_way *ways, struct cv_error *err)
 {
-    CV_CLEANUP(decoding_release) struct decoding decoding = {.run = run};
-    struct cv_data_writer_counters counters;
-    struct cv_data_file *files;
-    size_t count;
+    const struct cv_rewrite_run *run = decoding->run;
 
-    CV_DO(open_decoding(run, group, ways, &decoding, err));
     for (size_t i = 0; i < group->count; i++) {
         const struct cv_scan_task *task = cv_rewrite_task(group->files[i]);
 
         if (ways[i].way != CV_MERGE_DECODE)
             continue;
         CV_DO(cv_maintain_check_stop(run->maintenance, err));
-        CV_TRY(decode_file(&decoding, task, err), err, "%.1024s", task->data.file.path);
+        CV_TRY(decode_file(decoding, task, err), err, "%.1024s", task->data.file.path);
         cv_maintain_meter_add(run->meter, group->files[i]->bytes);
     }
-    if (decoding.sorter)
-        CV_DO(cv_row_sorter_drain(decoding.sorter, write_batch, decoding.writer, err));
-    CV_DO(cv_data_writer_finish(cv_steal(decoding.writer), &output->arena, &files, &count,
-                                &counters, err));
+    if (decoding->sorter)
+        return cv_row_sorter_drain(decoding->sorter, write_batch, decoding->writer, err);
+    return CV_OK;
+}
+
+static enum cv_code decode(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
+                           const struct cv_rewrite_way *ways, struct cv_rewrite_output *output,
+                           struct cv_error *err)
+{
+    CV_CLEANUP(decoding_release) struct decoding decoding = {.run = run};
+    struct cv_data_writer_counters counters;
+    const int64_t most = files_max(run, group);
+    struct cv_data_file *files;
+    size_t count;
+    enum cv_code code;
+    bool at_most;
+
+    CV_DO(open_decoding(run, group, ways, &decoding, err));
+    code = decode_all(&decoding, group, ways, err);
+    at_most = most && cv_data_writer_files(decoding.writer) >= most;
+    if (code == CV_OK)
+        code = cv_data_writer_finish(cv_steal(decoding.writer), &output->arena, &files, &count,
+                                     &counters, err);
+    if (code == CV_LIMIT && at_most) {
+        cv_error_clear(err);
+        output->useless = true;
+        return CV_OK;
+    }
+    CV_DO(code);
     for (size_t i = 0; i < count; i++)
         cv_rewrite_output_add(output, &files[i]);
     return count ? cv_fault_pass("rewrite-half", err) : CV_OK;
@@ -334,23 +370,6 @@ static enum cv_code check_rows(const struct cv_rewrite_group *group,
     return CV_FORMAT;
 }
 
-/* Another partition spec may spread the rows of few files over many: then the old ones are better,
- * unless rewriting was asked for or deletes are applied. */
-static bool is_useless(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
-                       const struct cv_rewrite_output *output)
-{
-    const struct cv_rewrite_bucket *bucket = &run->selection->buckets[group->bucket];
-    int64_t most = CV_MAX((int64_t)group->count, group->expected_outputs);
-
-    if (run->settings->rules.rewrite_all || (int64_t)output->count <= most ||
-        (bucket->one_partition && bucket->spec_id == run->settings->spec->spec_id))
-        return false;
-    for (size_t i = 0; i < group->count; i++)
-        if (group->files[i]->delete_files)
-            return false;
-    return true;
-}
-
 /* Merges what can be. Where that turns out to be impossible, all is decoded: figures that are known
  * of a whole file may not be known of some of its row groups. */
 static enum cv_code merge(const struct cv_rewrite_run *run, const struct cv_rewrite_group *group,
@@ -386,7 +405,7 @@ static enum cv_code run_ways(const struct cv_rewrite_run *run, const struct cv_r
     output->ways = count_ways(ways, group->count);
     if (output->ways.decoded)
         CV_DO(decode(run, group, ways, output, err));
-    return check_rows(group, output, err);
+    return output->useless ? CV_OK : check_rows(group, output, err);
 }
 
 enum cv_code cv_rewrite_group_run(const struct cv_rewrite_run *run,
@@ -395,13 +414,7 @@ enum cv_code cv_rewrite_group_run(const struct cv_rewrite_run *run,
 {
     enum cv_code code = run_ways(run, group, output, err);
 
-    if (code != CV_OK) {
+    if (code != CV_OK)
         cv_rewrite_output_remove(run->store, output);
-        return code;
-    }
-    if (is_useless(run, group, output)) {
-        cv_rewrite_output_remove(run->store, output);
-        output->useless = true;
-    }
-    return CV_OK;
+    return code;
 }

@@ -18,6 +18,7 @@ from checks import check_table, read_everywhere, stray_files, summaries
 from components import wait_until
 from job import pause, peak_memory, run_calve
 from pyiceberg.manifest import DataFileContent
+from pyiceberg.transforms import BucketTransform
 from readers import comparable, live_files, open_table, read_duckdb, read_pyiceberg, read_spark
 from twins import Twins, call, maintain, result_rows, spark_history
 
@@ -396,6 +397,24 @@ def test_file_above_the_target(lake, duckdb):
     check_table(lake, table)
     again = result_rows(maintain(lake, "rewrite-data-files", table, *flags))[0]
     assert again["rewritten_data_files_count"] == 0
+
+
+def test_never_more_files_than_before(lake, duckdb):
+    """Case 53: five small files whose rows would fall into sixteen partitions of the new spec stay as they are."""
+    table = "db.t"
+    big_table(lake, table, 5, 1000)
+    with lake.pyiceberg().load_table(table).update_spec() as change:
+        change.add_field("id", BucketTransform(16), "id_bucket")
+    head = lake.metadata(table)["current-snapshot-id"]
+    left = maintain(lake, "rewrite-data-files", table)
+    assert result_rows(left)[0]["rewritten_data_files_count"] == 0
+    assert "left alone" in left.err
+    assert lake.metadata(table)["current-snapshot-id"] == head
+    assert stray_files(lake, table) == set()
+    found = result_rows(maintain(lake, "rewrite-data-files", table, "--rewrite-all"))[0]
+    assert (found["rewritten_data_files_count"], found["added_data_files_count"]) == (5, 16)
+    assert {f.spec_id for f in live_files(lake, table)} == {1}
+    assert count_and_sum(lake, table) == (5000, sum(range(5000)))
 
 
 @pytest.mark.parametrize("flags", [[], ["--strategy", "sort", "--sort-order", "text"]], ids=["merged", "sorted"])
