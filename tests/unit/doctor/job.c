@@ -70,6 +70,14 @@ static void judge(void)
     cv_doctor_judge(&d);
 }
 
+/* The findings, and not the facts. */
+static void forget(void)
+{
+    for (size_t i = 0; i < exam.count; i++)
+        cv_properties_release(&exam.findings[i].arguments);
+    exam.count = 0;
+}
+
 static void a_job_in_order_has_only_hints(void **state)
 {
     (void)state;
@@ -122,7 +130,7 @@ static void one_partition_stands_still(void **state)
     judge();
     assert_not_found(&exam, "stuck-partition"); /* the job has not run since */
     exam.measures.newest_snapshot_ms = NOW_MS;
-    exam.count = 0;
+    forget();
     cv_doctor_judge(&d);
     assert_found(&exam, "stuck-partition", CV_SEVERITY_WARNING, 400,
                  "orders[0] stands still: 400 records behind, the oldest waits for 60 minutes");
@@ -130,7 +138,7 @@ static void one_partition_stands_still(void **state)
         partitions[i].latest = 500;
         partitions[i].unread_ms = NOW_MS - HOUR_MS;
     }
-    exam.count = 0;
+    forget();
     cv_doctor_judge(&d);
     assert_not_found(&exam, "stuck-partition");
 }
@@ -265,12 +273,12 @@ static void metadata_and_storage_weigh(void **state)
     cv_doctor_judge(&d);
     assert_found(&exam, "metadata-json-size", CV_SEVERITY_WARNING, 6 << 20,
                  "6.0 MiB, and 1440 commits a day");
-    exam.count = 0;
+    forget();
     exam.storage = (struct cv_storage_split){.known = true, .live_bytes = 100, .old_bytes = 80};
     exam.expiry.removed = 9;
     cv_doctor_judge(&d);
     assert_found(&exam, "storage-split", CV_SEVERITY_NOTE, 180, "");
-    exam.count = 0;
+    forget();
     exam.expiry.window_ms = HOUR_MS;
     cv_doctor_judge(&d);
     assert_found(&exam, "storage-split", CV_SEVERITY_WARNING, 180, "80 B held by older");
