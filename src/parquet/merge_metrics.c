@@ -108,7 +108,7 @@ static bool fits_mode(struct cv_str bound, const struct cv_type *type, bool uppe
     if (!file->complete)
         return true;
     return cv_bounds_write_iceberg(&file->bounds, type, upper, mode, &cut) &&
-           cut.length == bound.length && memcmp(cut.data, bound.ptr, cut.length) == 0;
+           cv_str_equal((struct cv_str){(const char *)cut.data, cut.length}, bound);
 }
 
 static bool take_bounds(const struct cv_column_metrics *known, const struct cv_type *type,
