@@ -8,6 +8,7 @@
 #include "table/commit.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 static const char *const no_retries[] = {"commit.retry.num-retries=0",
                                          "commit.retry.min-wait-ms=60000"};
@@ -161,6 +162,71 @@ static void maintenance_that_is_always_overtaken_holds_the_queue(void **state)
     run_overtaken((struct maintaining){CV_QUEUE_OVERTAKEN_MAX, true}, CV_QUEUE_OVERTAKEN_MAX + 1);
 }
 
+/* One that waits for the queue, and in which turn it got it. */
+struct waiter {
+    enum cv_commit_class commit_class;
+    int tid;
+    int turn;
+};
+
+static int turns;
+
+static void *wait_for_turn(void *argument)
+{
+    struct waiter *waiter = argument;
+
+    __atomic_store_n(&waiter->tid, (int)gettid(), __ATOMIC_RELEASE);
+    cv_commit_queue_enter(queue, waiter->commit_class);
+    waiter->turn = ++turns;
+    cv_commit_queue_leave(queue);
+    return NULL;
+}
+
+/* Until the kernel says that the thread sleeps: it has nothing to sleep on but the queue. */
+static void await_sleep(struct waiter *waiter)
+{
+    char path[64];
+    char state = 0;
+
+    while (state != 'S') {
+        int tid = __atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE);
+        FILE *file;
+
+        (void)sched_yield();
+        (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+        file = tid ? fopen(path, "r") : NULL;
+        if (!file)
+            continue;
+        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+            state = 0;
+        (void)fclose(file);
+    }
+}
+
+static void appends_that_wait_go_first(void **state)
+{
+    struct waiter waiters[] = {{CV_COMMIT_MAINTENANCE, 0, 0},
+                               {CV_COMMIT_APPEND, 0, 0},
+                               {CV_COMMIT_MAINTENANCE, 0, 0},
+                               {CV_COMMIT_APPEND, 0, 0}};
+    pthread_t threads[4];
+
+    (void)state;
+    queue = cv_commit_queue_new();
+    turns = 0;
+    cv_commit_queue_enter(queue, CV_COMMIT_MAINTENANCE);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for_turn, &waiters[i]), 0);
+        await_sleep(&waiters[i]);
+    }
+    cv_commit_queue_leave(queue);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_true(waiters[1].turn <= 2 && waiters[3].turn <= 2);
+    cv_commit_queue_free(queue);
+    queue = NULL;
+}
+
 #define ROUNDS 15
 
 static void *append_on(void *number)
@@ -223,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_append_never_waits_for_a_build),
         cmocka_unit_test(maintenance_that_is_always_overtaken_holds_the_queue),
+        cmocka_unit_test(appends_that_wait_go_first),
         cmocka_unit_test(both_land_whatever_their_order),
     };
 
