@@ -134,16 +134,13 @@ EVOLVE = [
 ]
 
 TABLES = {
-    "position_deletes": [
-        CREATE.format(COLUMNS, "PARTITIONED BY (bucket(3, id))", MERGE_ON_READ), insert(0, 100), insert(100, 150),
-        "DELETE FROM {t} WHERE id % 9 = 1", "UPDATE {t} SET s = 'changed' WHERE id % 10 = 3",
-        "ALTER TABLE {t} SET TBLPROPERTIES ('write.delete.granularity'='file')", "DELETE FROM {t} WHERE id % 9 = 2",
-    ],
     "evolved_specs": [
-        CREATE.format(COLUMNS, "PARTITIONED BY (flag)", MERGE_ON_READ), insert(0, 60),
+        CREATE.format(COLUMNS, "PARTITIONED BY (flag)", MERGE_ON_READ + ", 'write.delete.granularity'='partition'"),
+        insert(0, 60), "UPDATE {t} SET s = 'changed' WHERE id % 10 = 3",
         "ALTER TABLE {t} ADD PARTITION FIELD months(day)", insert(60, 120), "DELETE FROM {t} WHERE id % 5 = 1",
         "ALTER TABLE {t} DROP PARTITION FIELD flag", "ALTER TABLE {t} ADD PARTITION FIELD truncate(2, s)",
-        insert(120, 150), "DELETE FROM {t} WHERE id > 140 OR id = 7",
+        "ALTER TABLE {t} SET TBLPROPERTIES ('write.delete.granularity'='file')", insert(120, 150),
+        "DELETE FROM {t} WHERE id > 140 OR id = 7",
     ],
     "evolved_schema": [
         CREATE.format(COLUMNS, "", MERGE_ON_READ), insert(0, 60), *EVOLVE, "DELETE FROM {t} WHERE id < 10",
@@ -256,8 +253,8 @@ def test_orc_is_refused_by_name(spark, spark_lake):
 CONDITIONS = """
 id = 5 | id <> 5 | 5 < id | id BETWEEN 10 AND 12 | id NOT BETWEEN 3 AND 140 | i > -45.5 | i = 2.5 | i <> 2.5 | NOT (i = 2.5)
 i < 3000000000 | i > 3000000000 | i IS NULL | i IS NOT NULL AND i < -40 | i <=> NULL | NOT (i <=> -49) | i IN (1, 2, NULL)
-i NOT IN (1, 2) | i NOT IN (1, NULL) | NOT (i > 5 AND s IS NULL) | f > 10 AND f < 1e9 | f = 1.5 | d = 'NaN' | d > 10 AND d <> 'NaN' | d < 0.5 AND id > 0
-NOT (d < 5 OR d = 'NaN') | n = 6.25 | n > 100.001 | n IN (1.25, 2.5, 3) | w < 12345678901234567890.5 | day = DATE '1969-12-31'
+i NOT IN (1, 2) | i NOT IN (1, NULL) | NOT (i > 5 AND s IS NULL) | f > 10 | f = 1.5 | d = 'NaN' | d > 10 | d < 0.5 | d = 0
+d <= -0.0 | NOT d < 5 | n = 6.25 | n > 100.001 | n IN (1.25, 2.5, 3) | w < 12345678901234567890.5 | day = DATE '1969-12-31'
 day < '1970-01-02' | day >= TIMESTAMP '1970-01-05 00:00:01' | ts >= TIMESTAMP '1970-01-01 00:00:00' | ts < DATE '1970-01-02'
 nz > '2026-02-01 00:00:00' | s LIKE 'a%' | s NOT LIKE 'a%' | s LIKE 'bxy' | s >= 'm' | s IN ('a', 'b', 'dxyxyxy') | s = 'it''s'
 flag | NOT flag | flag = true OR flag IS NULL | b = X'6235' | b > X'6239' | st.a = 7 | st.t.x IS NULL | st.a > 100 OR id = 1
@@ -266,24 +263,25 @@ flag | NOT flag | flag = true OR flag IS NULL | b = X'6235' | b > X'6239' | st.a
 
 
 def test_conditions_are_those_of_spark(spark, spark_lake):
-    """The same rows match, and partitions, files and row groups that are left out hold none of them. (-0.0 as 0
-    and NaN above all numbers are left to the unit tests: whether Spark finds them depends on the bounds of a file.)"""
+    """The same rows match, and partitions, files and row groups that are left out hold none of them. Spark answers all
+    in one query, as columns, so that what it leaves out itself plays no part."""
     conditions = [c.strip() for line in CONDITIONS.strip().splitlines() for c in line.split(" | ")]
     make(spark, spark_lake, "evolved_specs", TABLES["evolved_specs"])
-    code = "result = [sorted(r[0] for r in spark.sql(f'SELECT id FROM {name} WHERE {c}').collect()) for c in conditions]"
-    wanted = spark.run(code, name=f"{spark_lake.name}.db.evolved_specs", conditions=conditions)
-    for condition, ids in zip(conditions, wanted, strict=True):
+    columns = ", ".join(f"({condition})" for condition in conditions)
+    answers = spark.sql(f"SELECT id, {columns} FROM {spark_lake.name}.db.evolved_specs")
+    for number, condition in enumerate(conditions, 1):
         found = scan(spark_lake, "db.evolved_specs", "--json", "--columns", "id", "--where", condition).check().out
-        assert sorted(row["id"] for row in json.loads(found)) == ids, condition
+        wanted = sorted(answer[0] for answer in answers if answer[number])
+        assert sorted(row["id"] for row in json.loads(found)) == wanted, condition
 
 
 def test_flags(spark, spark_lake):
-    make(spark, spark_lake, "position_deletes", TABLES["position_deletes"])
-    table = "db.position_deletes"
+    make(spark, spark_lake, "evolved_specs", TABLES["evolved_specs"])
+    table = "db.evolved_specs"
     first = spark_lake.metadata(table)["snapshots"][0]["snapshot-id"]
     rows = json.loads(scan(spark_lake, table, "--json", "--columns", "s,id", "--snapshot", first, "--limit", "7").out)
     assert len(rows) == 7 and list(rows[0]) == ["s", "id"]
-    assert len(json.loads(scan(spark_lake, table, "--json", "--snapshot", first).out)) == 100
+    assert len(json.loads(scan(spark_lake, table, "--json", "--snapshot", first).out)) == 60
     assert scan(spark_lake, table, "--limit", "0").check()
     assert "there is no column" in scan(spark_lake, table, "--columns", "nope").err
     assert "condition, column 6" in scan(spark_lake, table, "--where", "id = 'x'").err
