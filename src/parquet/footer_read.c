@@ -335,6 +335,8 @@ static enum cv_code finish(struct cv_footer_parser *parser, struct cv_error *err
 
     if (!footer->nodes)
         return cv_fail(err, CV_FORMAT, "the footer has no schema");
+    if (!footer->groups) /* none is an empty list too */
+        footer->groups = cv_arena_array(&footer->arena, struct cv_parquet_group, 1);
     for (size_t i = 0; i < footer->group_count; i++) {
         struct cv_parquet_group *group = &footer->groups[i];
 
