@@ -151,12 +151,14 @@ static enum cv_code merge_file(struct merging *merging, const struct cv_rewrite_
 {
     CV_CLEANUP(cv_parquet_footer_freep) struct cv_parquet_footer *footer = NULL;
     const struct cv_data_file *file = &cv_rewrite_task(input)->data.file;
+    const int64_t left = merging->left - input->bytes;
 
     CV_TRY(cv_parquet_footer_read(merging->run->store, file->path, -1, &footer, err), err,
            "%.1024s", file->path);
     merging->first = 0;
     while (merging->first < footer->group_count)
         CV_DO(add_groups(merging, file, footer, way, err));
+    merging->left = left; /* what is beside the row groups is gone, too */
     return CV_OK;
 }
 
