@@ -608,6 +608,8 @@ static void an_equality_delete_meanwhile_still_applies(void **state)
     rewrite(table, all);
     live = read_table(table);
     assert_int_equal(live.rows, 4999);
+    /* Applied, and older than all data: it goes with the commit. */
+    assert_string_equal(cv_properties_get(&head_of(table)->summary, "total-delete-files"), "0");
 }
 
 /* Without the kept sequence number the delete would be lost: the group is planned again. */
