@@ -105,10 +105,11 @@ static enum cv_code read_header(struct cv_avro_file_reader *r, struct cv_error *
 enum cv_code cv_avro_file_reader_init(struct cv_avro_file_reader *r, const void *bytes,
                                       size_t length, struct cv_error *err)
 {
+    const uint8_t *start = length ? bytes : (const uint8_t *)""; /* no arithmetic on NULL */
     enum cv_code code;
 
     *r = (struct cv_avro_file_reader){.block_bytes_max = BLOCK_BYTES_MAX};
-    r->input = (struct cv_avro_reader){bytes, (const uint8_t *)bytes + length};
+    r->input = (struct cv_avro_reader){start, start + length};
     code = read_header(r, err);
     if (code != CV_OK)
         cv_avro_file_reader_release(r);
