@@ -9,6 +9,7 @@
 #ifndef CALVE_TESTS_SUPPORT_TEST_H
 #define CALVE_TESTS_SUPPORT_TEST_H
 
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,14 +87,39 @@ static inline const char *cv_test_data(const char *name)
     return path;
 }
 
-/* A fresh folder under the system's temporary one; the caller need not remove it. */
+#define CV_TEST_FOLDERS_MAX 512
+
+static char cv_test_folders[CV_TEST_FOLDERS_MAX][32];
+static size_t cv_test_folder_count;
+static pid_t cv_test_process;
+
+static inline int cv_test_remove_one(const char *path, const struct stat *info, int type,
+                                     struct FTW *place)
+{
+    (void)remove(path);
+    return 0;
+}
+
+/* Only of the process that made them: children may end by exit(), too. */
+static inline void cv_test_remove_folders(void)
+{
+    for (size_t i = 0; getpid() == cv_test_process && i < cv_test_folder_count; i++)
+        (void)nftw(cv_test_folders[i], cv_test_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A fresh folder under the system's temporary one; it goes when the test program ends. */
 static inline const char *cv_test_folder(void)
 {
-    static char path[256];
+    char *path = cv_test_folders[cv_test_folder_count];
 
-    (void)snprintf(path, sizeof path, "/tmp/calve-test-XXXXXX");
+    if (cv_test_folder_count == CV_TEST_FOLDERS_MAX - 1)
+        fail_msg("more than %d folders", CV_TEST_FOLDERS_MAX);
+    (void)snprintf(path, sizeof cv_test_folders[0], "/tmp/calve-test-XXXXXX");
     if (!mkdtemp(path))
         fail_msg("cannot make %s", path);
+    if (!cv_test_folder_count++)
+        (void)atexit(cv_test_remove_folders);
+    cv_test_process = getpid();
     return path;
 }
 
