@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 
-import foreign_tables
 import job
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -399,33 +398,6 @@ def test_file_above_the_target(lake, duckdb):
     check_table(lake, table)
     again = result_rows(maintain(lake, "rewrite-data-files", table, *flags))[0]
     assert again["rewritten_data_files_count"] == 0
-
-
-FOREIGN = foreign_tables.tables() if foreign_tables.folder() else {}
-UUIDS = ["uuid", "col_uuid"]
-
-
-def foreign_version(name):
-    return json.loads(foreign_tables.newest(FOREIGN[name]).read_text())["format-version"]
-
-
-@pytest.mark.skipif(not FOREIGN, reason="no independent test data (CALVE_TESTDATA)")
-@pytest.mark.parametrize("name", [n for n in FOREIGN if foreign_version(n) < 3 and n != "generated_bounds"])
-def test_foreign_table(lake, duckdb, name):
-    """Tables of other engines have the same rows afterwards, joined and sorted: partition values in place of columns,
-    files without field ids, defaults, deletes. PyIceberg cannot open one that names its manifests itself."""
-    metadata = foreign_tables.copy_into(lake, name, FOREIGN[name]).metadata
-    column = (metadata.get("schemas") or [metadata["schema"]])[-1]["fields"][0]["name"]
-    table = f"foreign.{name}"
-    before = scan_lines(lake, table)
-    for flags in ([], ["--strategy", "sort", "--sort-order", f"`{column}`"]):
-        found = result_rows(maintain(lake, "rewrite-data-files", table, "--rewrite-all", *flags))[0]
-        assert found["rewritten_data_files_count"] > 0
-        assert scan_lines(lake, table) == before
-    if name != "legacy_v1":
-        assert len(comparable(read_duckdb(lake, table), UUIDS)) == len(before)
-        if summaries(lake, table)[-1].get("total-delete-files") == "0":
-            assert len(comparable(read_pyiceberg(lake, table), UUIDS)) == len(before)
 
 
 def scan_lines(lake, table):

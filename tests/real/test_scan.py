@@ -54,27 +54,6 @@ def test_foreign_table(lake, duckdb, spark, name):
 
 
 @pytest.mark.skipif(not FOREIGN, reason="no independent test data (CALVE_TESTDATA)")
-@pytest.mark.parametrize("name", READABLE)
-def test_foreign_table_compacted_and_expired(lake, duckdb, name):
-    """Every file written anew and all older snapshots taken out: the same rows, for the others too, now without the
-    oddities that kept some of them from reading the original."""
-    copy = foreign_tables.copy_into(lake, name, FOREIGN[name])
-    table = f"{lake.name}.foreign.{name}"
-    before = scan(lake, f"foreign.{name}", "--json").check().out
-    kept = len(list(copy.root.rglob("*.parquet")))
-    for words in (["rewrite-data-files", table, "--rewrite-all", "--remove-dangling-deletes"],
-                  ["expire-snapshots", table, "--older-than", "2100-01-01 00:00:00"]):  # fmt: skip
-        run_calve("maintain", *words, "--config", lake.config_file()).check()
-    after = scan(lake, f"foreign.{name}", "--json").check().out
-    assert sorted(map(str, json.loads(after))) == sorted(map(str, json.loads(before)))
-    for judge, found in (("PyIceberg", read_pyiceberg), ("DuckDB", read_duckdb)):
-        theirs = found(lake, f"foreign.{name}")
-        ours = read_calve(lake, f"foreign.{name}", like=theirs.schema)
-        assert comparable(ours, UUIDS) == comparable(theirs, UUIDS), judge
-    assert kept == 0 or len(lake.metadata(f"foreign.{name}")["snapshots"]) == 1
-
-
-@pytest.mark.skipif(not FOREIGN, reason="no independent test data (CALVE_TESTDATA)")
 @pytest.mark.parametrize("name", [name for name in FOREIGN if version_of(name) == 3])
 def test_format_version_3_is_refused_by_name(lake, name):
     foreign_tables.copy_into(lake, name, FOREIGN[name])
