@@ -84,6 +84,7 @@ struct cv_table_metadata *cv_table_metadata_copy(const struct cv_table_metadata 
 
     *copy = *metadata;
     copy->arena = (struct cv_arena)CV_ARENA_INIT;
+    copy->changed = false;
     copy->table_uuid = cv_arena_strdup(&copy->arena, metadata->table_uuid);
     copy->location = cv_arena_strdup(&copy->arena, metadata->location);
     copy->properties = (struct cv_properties){0};

@@ -18,12 +18,14 @@ static bool same_ref(const struct cv_snapshot_ref *a, const struct cv_snapshot_r
 }
 
 /* Clocks differ; the table's time does not go back. */
-static int64_t time_of_change(const struct cv_table_metadata *metadata)
+static void note_change(struct cv_table_metadata *metadata)
 {
     int64_t now = CV_MAX(cv_now_ms(), metadata->last_updated_ms);
     size_t count = metadata->snapshot_log_count;
 
-    return count ? CV_MAX(now, metadata->snapshot_log[count - 1].timestamp_ms) : now;
+    metadata->changed = true;
+    metadata->last_updated_ms =
+        count ? CV_MAX(now, metadata->snapshot_log[count - 1].timestamp_ms) : now;
 }
 
 enum cv_code cv_table_metadata_set_ref(struct cv_table_metadata *metadata,
@@ -38,7 +40,7 @@ enum cv_code cv_table_metadata_set_ref(struct cv_table_metadata *metadata,
         return cv_fail(err, CV_USAGE, CV_MAIN_BRANCH " is a branch and no tag");
     if (old && same_ref(old, ref))
         return CV_OK;
-    metadata->last_updated_ms = time_of_change(metadata);
+    note_change(metadata);
     if (strcmp(ref->name, CV_MAIN_BRANCH) == 0) {
         metadata->current_snapshot_id = ref->snapshot_id;
         cv_table_metadata_put_snapshot_log(metadata, metadata->last_updated_ms, ref->snapshot_id);
@@ -61,7 +63,7 @@ enum cv_code cv_table_metadata_remove_ref(struct cv_table_metadata *metadata, co
     metadata->ref_count--;
     memmove(&metadata->refs[i], &metadata->refs[i + 1],
             (metadata->ref_count - i) * sizeof *metadata->refs);
-    metadata->last_updated_ms = time_of_change(metadata);
+    note_change(metadata);
     return CV_OK;
 }
 
@@ -143,7 +145,7 @@ enum cv_code cv_table_metadata_remove_snapshots(struct cv_table_metadata *metada
     CV_DO(filter_array(&metadata->partition_statistics_json, &metadata->arena,
                        "partition-statistics", has_snapshot, metadata, err));
     cut_snapshot_log(metadata);
-    metadata->last_updated_ms = time_of_change(metadata);
+    note_change(metadata);
     return CV_OK;
 }
 
@@ -222,7 +224,7 @@ enum cv_code cv_table_metadata_remove_unused(struct cv_table_metadata *metadata,
         return CV_OK;
     metadata->schemas_json = schemas;
     metadata->specs_json = specs;
-    metadata->last_updated_ms = time_of_change(metadata);
+    note_change(metadata);
     return reread(metadata, err);
 }
 

@@ -55,11 +55,9 @@ enum cv_code cv_move_branch(struct cv_table_metadata *metadata, const char *bran
 static enum cv_code apply(struct moving *m, const struct cv_table_metadata *before,
                           struct cv_table_metadata *next, bool *ret_done, struct cv_error *err)
 {
-    int64_t updated_ms = next->last_updated_ms;
-
     CV_DO(m->move(m, next, err));
     m->result = (struct cv_ref_move){cv_head_id(before, m->ref), cv_head_id(next, m->ref)};
-    *ret_done = next->last_updated_ms == updated_ms;
+    *ret_done = !next->changed;
     return CV_OK;
 }
 
