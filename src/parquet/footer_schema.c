@@ -273,7 +273,7 @@ static enum cv_code make_node(struct element *element, bool is_root, struct cv_e
     struct cv_parquet_node *node = &element->node;
 
     node->is_leaf = element->type >= 0 && element->child_count <= 0 && !is_root;
-    if (!node->is_leaf && element->child_count < 0 && !is_root)
+    if (!node->is_leaf && element->child_count <= 0 && !is_root)
         return cv_fail(err, CV_FORMAT, "column %s has neither a type nor children", node->name);
     if (node->is_leaf && element->type > CV_PARQUET_FIXED_LEN_BYTE_ARRAY)
         return cv_fail(err, CV_FORMAT, "column %s has the unknown type %d", node->name,

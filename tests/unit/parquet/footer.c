@@ -280,6 +280,7 @@ struct lie {
     int64_t size;
     size_t chunks;
     bool encrypted;
+    bool empty_group; /* the column is a group without children */
 };
 
 static void write_chunk(struct cv_thrift_writer *w, const struct lie *lie)
@@ -308,9 +309,12 @@ static enum cv_code parse_lie(const struct lie *lie, struct cv_error *err)
     cv_thrift_field_i32(&w, 5, lie->child_count);
     cv_thrift_end_struct(&w);
     cv_thrift_begin_struct(&w);
-    cv_thrift_field_i32(&w, 1, CV_PARQUET_INT64);
+    if (!lie->empty_group)
+        cv_thrift_field_i32(&w, 1, CV_PARQUET_INT64);
     cv_thrift_field_i32(&w, 3, CV_PARQUET_OPTIONAL);
     cv_thrift_field_string(&w, 4, "a");
+    if (lie->empty_group)
+        cv_thrift_field_i32(&w, 5, 0);
     cv_thrift_end_struct(&w);
     cv_thrift_field_i64(&w, 3, lie->rows);
     cv_thrift_field_list(&w, 4, CV_THRIFT_STRUCT, 1);
@@ -333,7 +337,7 @@ static enum cv_code parse_lie(const struct lie *lie, struct cv_error *err)
 
 static void refuses_lies(void **state)
 {
-    const struct lie truth = {1, CV_PARQUET_INT64, 10, 10, 4, 500, 1, false};
+    const struct lie truth = {1, CV_PARQUET_INT64, 10, 10, 4, 500, 1, false, false};
     struct cv_error err = CV_ERROR_INIT;
     struct lie lie = truth;
 
@@ -343,6 +347,9 @@ static void refuses_lies(void **state)
     CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "lacks 1 children", &err);
     lie.child_count = 0;
     CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "no parent", &err);
+    lie = truth;
+    lie.empty_group = true;
+    CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "a has neither a type nor children", &err);
     lie = truth;
     lie.type = CV_PARQUET_INT32;
     CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "row group 0: column a", &err);
