@@ -3,6 +3,8 @@
  * Bytes and pages of the chunks that are merged. */
 #include "parquet/merge_int.h"
 
+#include "codec/hash.h"
+
 #define HEADER_BYTES_FIRST ((int64_t)4 << 10)
 #define HEADER_BYTES_MAX   ((int64_t)16 << 20) /* statistics of long texts may be in it */
 
@@ -150,6 +152,8 @@ enum cv_code cv_merge_unpack(struct cv_parquet_merger *merger, const struct cv_l
     size_t plain = (size_t)header->plain_size;
 
     page->unpacked = true;
+    if (header->has_crc && cv_crc32(body, packed) != header->crc)
+        return cv_fail(err, CV_FORMAT, "the checksum (CRC) of a page is wrong");
     if (header->type == CV_PAGE_DATA_V2) {
         page->repetitions = body;
         page->repetition_bytes = (size_t)header->repetition_bytes;

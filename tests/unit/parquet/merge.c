@@ -6,7 +6,7 @@
 #include "memory_output.h"
 
 #include "memory_store.h"
-#include "parquet/merge.h"
+#include "parquet/merge_int.h"
 #include "parquet/page_header.h"
 
 #define FILES 3
@@ -306,6 +306,28 @@ static void a_damaged_input_fails_by_name(void **state)
     release(&m);
 }
 
+/* CRC-32 of "123456789" is the check value of its definition (catalogue of CRC algorithms). A page
+ * that is copied keeps its checksum for the reader. */
+static void checksums_of_pages_taken_apart_are_checked(void **state)
+{
+    static const uint8_t body[9 + CV_RLE_SLACK] = "123456789";
+    struct cv_parquet_writer writer = {.options.codec = CV_CODEC_NONE};
+    struct cv_parquet_merger merger = {.writer = &writer};
+    const struct cv_leaf leaf = {0};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_merge_page page = {
+        .header = {.packed_size = 9, .plain_size = 9, .has_crc = true, .crc = 0xcbf43926},
+        .bytes = body,
+    };
+
+    (void)state;
+    CV_ASSERT_OK(cv_merge_unpack(&merger, &leaf, &page, &err), &err);
+    assert_ptr_equal(page.values, body);
+    page.header.crc++;
+    CV_ASSERT_FAILS(cv_merge_unpack(&merger, &leaf, &page, &err), CV_FORMAT, "checksum (CRC)",
+                    &err);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +338,7 @@ int main(void)
         cmocka_unit_test(large_row_groups_are_copied),
         cmocka_unit_test(metrics_are_those_of_the_rows),
         cmocka_unit_test(a_damaged_input_fails_by_name),
+        cmocka_unit_test(checksums_of_pages_taken_apart_are_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
