@@ -13,6 +13,8 @@
 #define TAIL_BYTES     8
 #define FILE_BYTES_MIN 12
 #define END_BYTES      ((int64_t)64 << 10)
+/* Figures of a chunk, so that their sum over a file cannot overflow. */
+#define CHUNK_FIGURE_MAX (INT64_MAX / (int64_t)CV_PARQUET_GROUPS_MAX)
 
 const char *cv_footer_text(struct cv_footer_parser *parser, struct cv_str text)
 {
@@ -95,11 +97,15 @@ static enum cv_code check_place(const struct cv_parquet_footer *footer,
         return CV_OK;
     }
     start = cv_parquet_chunk_start(chunk);
-    if (chunk->data_offset < 4 || chunk->packed_size < 0 || chunk->plain_size < 0 ||
-        start > footer->file_size - chunk->packed_size)
+    if (chunk->data_offset < 4 || chunk->data_offset > footer->file_size ||
+        chunk->packed_size < 0 || start > footer->file_size - chunk->packed_size)
         return cv_fail(
             err, CV_FORMAT, "%lld bytes at offset %lld do not lie in the file, which has %lld",
             (long long)chunk->packed_size, (long long)start, (long long)footer->file_size);
+    if (chunk->plain_size < 0 || chunk->plain_size > CHUNK_FIGURE_MAX ||
+        chunk->value_count > CHUNK_FIGURE_MAX)
+        return cv_fail(err, CV_FORMAT, "%lld values in %lld bytes cannot be",
+                       (long long)chunk->value_count, (long long)chunk->plain_size);
     return CV_OK;
 }
 

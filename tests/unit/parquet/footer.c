@@ -278,6 +278,8 @@ struct lie {
     int64_t values;
     int64_t offset;
     int64_t size;
+    int64_t plain_size;
+    int64_t dictionary_offset;
     size_t chunks;
     bool encrypted;
     bool empty_group; /* the column is a group without children */
@@ -289,8 +291,10 @@ static void write_chunk(struct cv_thrift_writer *w, const struct lie *lie)
     cv_thrift_field_struct(w, 3);
     cv_thrift_field_i32(w, 1, lie->type);
     cv_thrift_field_i64(w, 5, lie->values);
+    cv_thrift_field_i64(w, 6, lie->plain_size);
     cv_thrift_field_i64(w, 7, lie->size);
     cv_thrift_field_i64(w, 9, lie->offset);
+    cv_thrift_field_i64(w, 11, lie->dictionary_offset);
     cv_thrift_end_struct(w);
     cv_thrift_end_struct(w);
 }
@@ -335,9 +339,16 @@ static enum cv_code parse_lie(const struct lie *lie, struct cv_error *err)
     return code;
 }
 
+static const struct lie truth = {.child_count = 1,
+                                 .type = CV_PARQUET_INT64,
+                                 .rows = 10,
+                                 .values = 10,
+                                 .offset = 4,
+                                 .size = 500,
+                                 .chunks = 1};
+
 static void refuses_lies(void **state)
 {
-    const struct lie truth = {1, CV_PARQUET_INT64, 10, 10, 4, 500, 1, false, false};
     struct cv_error err = CV_ERROR_INIT;
     struct lie lie = truth;
 
@@ -373,6 +384,30 @@ static void refuses_lies(void **state)
     lie = truth;
     lie.encrypted = true;
     CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_UNSUPPORTED, "encrypted", &err);
+}
+
+/* Sums over chunks and moved offsets stay below 2^63. */
+static void refuses_figures_that_overflow(void **state)
+{
+    struct cv_error err = CV_ERROR_INIT;
+    struct lie lie = truth;
+
+    (void)state;
+    lie.dictionary_offset = 4;
+    lie.offset = 60;
+    lie.plain_size = 800;
+    CV_ASSERT_OK(parse_lie(&lie, &err), &err);
+    lie.offset = INT64_MAX;
+    CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "do not lie in the file", &err);
+    lie = truth;
+    lie.plain_size = -1;
+    CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "10 values in -1 bytes", &err);
+    lie.plain_size = INT64_MAX;
+    CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "10 values in 9223372036854775807 bytes",
+                    &err);
+    lie = truth;
+    lie.values = INT64_C(1) << 43;
+    CV_ASSERT_FAILS(parse_lie(&lie, &err), CV_FORMAT, "8796093022208 values in 0 bytes", &err);
 }
 
 /* Files that are none, by their last bytes. */
@@ -411,10 +446,10 @@ static void refuses_other_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_pyarrow),         cmocka_unit_test(knows_what_values_mean),
-        cmocka_unit_test(drops_bounds_without_order),  cmocka_unit_test(refuses_encrypted_files),
-        cmocka_unit_test(reads_what_the_writer_wrote), cmocka_unit_test(refuses_lies),
-        cmocka_unit_test(refuses_other_files),
+        cmocka_unit_test(agrees_with_pyarrow),           cmocka_unit_test(knows_what_values_mean),
+        cmocka_unit_test(drops_bounds_without_order),    cmocka_unit_test(refuses_encrypted_files),
+        cmocka_unit_test(reads_what_the_writer_wrote),   cmocka_unit_test(refuses_lies),
+        cmocka_unit_test(refuses_figures_that_overflow), cmocka_unit_test(refuses_other_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
