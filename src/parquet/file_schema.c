@@ -20,8 +20,7 @@ static enum cv_code refuse(const struct cv_parquet_node *node, struct cv_error *
 static enum cv_code decimal_type(const struct cv_parquet_node *node, struct cv_type *ret,
                                  struct cv_error *err)
 {
-    if (node->precision < 1 || node->precision > 38 || node->scale < 0 ||
-        node->scale > node->precision)
+    if (node->precision > 38)
         return cv_fail(err, CV_UNSUPPORTED, "column %s is decimal(%d, %d), Iceberg has at most 38",
                        node->name, node->precision, node->scale);
     *ret = (struct cv_type){.kind = CV_TYPE_DECIMAL,

@@ -32,9 +32,6 @@ static enum cv_code start_chunk(struct cv_parquet_reader *reader, struct cv_read
     int64_t file_end = reader->footer->file_size;
 
     CV_DO(find_codec(chunk->codec, &leaf->codec, err));
-    if (start < 0 || start > file_end || chunk->packed_size < 0 ||
-        chunk->packed_size > file_end - start || chunk->value_count < 0)
-        return cv_fail(err, CV_FORMAT, "the column chunk lies outside the file");
     leaf->chunk = chunk;
     leaf->next_page = start;
     leaf->end = CV_MIN(file_end, start + chunk->packed_size + CHUNK_SLACK_BYTES);

@@ -104,8 +104,6 @@ static enum cv_code plan_leaf(struct cv_parquet_reader *reader, const struct pla
     leaf->type = type;
     leaf->convert = convert;
     leaf->width = cv_read_file_width(leaf->node);
-    if (leaf->node->type == CV_PARQUET_FIXED_LEN_BYTE_ARRAY && leaf->width == 0)
-        return cv_fail(err, CV_FORMAT, "values of a fixed length of 0");
     if (leaf->width > CV_PARQUET_FIXED_BYTES_MAX)
         return cv_fail(err, CV_LIMIT, "values of %zu bytes are above the limit of %zu", leaf->width,
                        CV_PARQUET_FIXED_BYTES_MAX);
