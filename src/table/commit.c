@@ -66,7 +66,7 @@ static struct cv_commit_file *note_file(struct cv_commit *commit, const char *lo
 
     cv_array_reserve(&commit->files, &commit->file_capacity, commit->file_count + 1);
     file = &commit->files[commit->file_count++];
-    *file = (struct cv_commit_file){cv_arena_strdup(&commit->arena, location), attempt, false};
+    *file = (struct cv_commit_file){cv_arena_strdup(&commit->arena, location), attempt, false, 0};
     return file;
 }
 
@@ -105,6 +105,15 @@ static bool is_own_file(const struct cv_commit *commit, const char *location)
     return false;
 }
 
+/* Some catalogs give a landed file another name: it has the bytes of an own one. */
+static bool is_at_own_bytes(const struct cv_commit *commit)
+{
+    for (size_t i = 0; i < commit->file_count; i++)
+        if (commit->files[i].hash && commit->files[i].hash == commit->table->metadata_hash)
+            return true;
+    return false;
+}
+
 /* Whether an earlier attempt is part of the table's history as it was just read. */
 static bool has_landed(const struct cv_commit *commit)
 {
@@ -112,7 +121,7 @@ static bool has_landed(const struct cv_commit *commit)
 
     if (commit->snapshot_id >= 0 && cv_table_metadata_snapshot(metadata, commit->snapshot_id))
         return true;
-    if (is_own_file(commit, commit->table->metadata_location))
+    if (is_at_own_bytes(commit) || is_own_file(commit, commit->table->metadata_location))
         return true;
     for (size_t i = 0; i < metadata->metadata_log_count; i++)
         if (is_own_file(commit, metadata->metadata_log[i].file))
@@ -217,7 +226,7 @@ static enum cv_code write_and_swap(struct cv_commit *commit,
                                &dropped, &dropped_count);
     CV_DO(cv_table_write_metadata(table->catalog, table->store, *next, table->metadata_location,
                                   &commit->arena, &file, &hash, err));
-    (void)note_file(commit, file, commit->attempt);
+    note_file(commit, file, commit->attempt)->hash = hash;
     CV_DO(cv_fault_pass("metadata-written", err));
     CV_DO(sync_files(commit, operation, err));
     CV_DO(swap_in_turn(commit, next, file, hash, err));

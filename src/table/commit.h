@@ -14,6 +14,7 @@ struct cv_commit_file {
     const char *location;
     int attempt; /* 0: of every attempt */
     bool synced;
+    uint64_t hash; /* of a metadata file's bytes, else 0 */
 };
 
 /* One run of an operation; lives in cv_commit_run(). */

@@ -4,6 +4,8 @@
  * and 41: no data file path in two live entries, nothing deleted that may be in use). */
 #include "fixture.h"
 
+#include "table/refs.h"
+
 enum deed {
     PASS,         /* as the real catalog */
     DROP_ANSWER,  /* applied, no answer */
@@ -109,19 +111,39 @@ static const struct cv_catalog_ops fake_ops = {
     .metadata_location = fake_metadata_location,
 };
 
-static int set_up(void **state)
+static const struct cv_catalog_ops fake_hadoop_ops = {
+    .type = "fake",
+    .fixed_layout = true,
+    .load = fake_load,
+    .commit = fake_commit,
+    .metadata_location = fake_metadata_location,
+};
+
+static int set_up_with(const char *type, const struct cv_catalog_ops *ops)
 {
     static const char *const properties[] = {
         "commit.retry.min-wait-ms=1", "commit.retry.max-wait-ms=2", "commit.retry.num-retries=3",
         "commit.status-check.min-wait-ms=1", "commit.status-check.max-wait-ms=2"};
 
-    (void)state;
-    fixture_open(&f, "sql");
-    fake = (struct fake_catalog){.base = {&fake_ops}, .real = f.catalog};
+    fixture_open(&f, type);
+    fake = (struct fake_catalog){.base = {ops}, .real = f.catalog};
     fake.rival = fixture_table(&f, "day", properties, CV_ARRAY_LENGTH(properties));
     f.table = NULL;
     CV_ASSERT_OK(cv_table_open(&fake.base, "lake.shop.orders", &f.table, &err), &err);
     return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return set_up_with("sql", &fake_ops);
+}
+
+/* Its landed files are v<N>.metadata.json, whatever was written. */
+static int set_up_hadoop(void **state)
+{
+    (void)state;
+    return set_up_with("hadoop", &fake_hadoop_ops);
 }
 
 static int tear_down(void **state)
@@ -404,6 +426,28 @@ static void steps_that_fail(void **state)
     assert_int_equal(unsetenv("CALVE_FAULT"), 0);
 }
 
+/* Without a snapshot only the metadata file tells: by its name, or by its bytes. */
+static void a_commit_without_snapshot_is_recognised(void **state)
+{
+    static const enum deed deeds[] = {DROP_ANSWER, OWN_CONFLICT};
+
+    (void)state;
+    (void)fixture_append(&f, f.table, 1, -1, &(struct cv_append_result){0});
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(deeds); i++) {
+        const char *name = cv_arena_printf(&f.arena, "tag-%zu", i);
+        struct cv_ref_change change = {CV_REF_CREATE, {name, -1, true, -1, -1, -1}, false, false};
+        struct cv_ref_move move;
+
+        fake.commits = 0;
+        fake.deed = 0;
+        fake.deeds = &deeds[i];
+        fake.deed_count = 1;
+        CV_ASSERT_OK(cv_table_change_ref(f.table, &change, &move, &err), &err);
+        assert_int_equal(fake.commits, 1);
+        assert_non_null(cv_table_metadata_ref(f.table->metadata, name));
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -425,6 +469,9 @@ int main(void)
         TEST(a_refusal_after_an_unknown_stays_unknown),
         TEST(the_fence_holds_within_the_retries),
         TEST(steps_that_fail),
+        TEST(a_commit_without_snapshot_is_recognised),
+        cmocka_unit_test_setup_teardown(a_commit_without_snapshot_is_recognised, set_up_hadoop,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
