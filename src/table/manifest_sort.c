@@ -125,6 +125,7 @@ static enum cv_code index_manifest(struct sorting *s, size_t i, struct cv_error 
 
     CV_DO(cv_table_manifest_entries(s->sort->commit->table, &s->sort->inputs[i], &loaded->arena,
                                     &loaded->entries, &count, err));
+    CV_DO(cv_check_manifest_spec(&s->sort->inputs[i], loaded->entries, count, err));
     if (count > UINT32_MAX)
         return cv_fail(err, CV_LIMIT, "%s has %zu entries", s->sort->inputs[i].path, count);
     for (size_t k = 0; k < count; k++) {

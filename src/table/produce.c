@@ -109,6 +109,17 @@ static enum cv_code write_added_of(struct cv_commit *commit,
                                     err);
 }
 
+enum cv_code cv_check_manifest_spec(const struct cv_manifest_file *row,
+                                    const struct cv_manifest_entry *entries, size_t count,
+                                    struct cv_error *err)
+{
+    if (!count || entries[0].file.spec_id == row->spec_id)
+        return CV_OK;
+    return cv_fail(err, CV_FORMAT,
+                   "manifest %s is of partition spec %d, but its manifest list says %d", row->path,
+                   entries[0].file.spec_id, row->spec_id);
+}
+
 enum cv_code cv_check_specs(const struct cv_table_metadata *metadata,
                             const struct cv_data_file *files, size_t count, struct cv_error *err)
 {

@@ -29,6 +29,11 @@ enum cv_code cv_commit_write_manifest(struct cv_commit *commit,
                                       const struct cv_partition_spec *spec, bool deletes,
                                       const struct cv_manifest_entry *entries, size_t count,
                                       struct cv_new_manifests *manifests, struct cv_error *err);
+/* CV_FORMAT when the manifest was written with another spec than the list's row says: the entries'
+ * tuples are of the manifest's. */
+enum cv_code cv_check_manifest_spec(const struct cv_manifest_file *row,
+                                    const struct cv_manifest_entry *entries, size_t count,
+                                    struct cv_error *err);
 /* CV_SCHEMA when the table lacks a file's spec: to be asked in every attempt. */
 enum cv_code cv_check_specs(const struct cv_table_metadata *metadata,
                             const struct cv_data_file *files, size_t count, struct cv_error *err);

@@ -121,6 +121,7 @@ static enum cv_code filter_manifest(struct cv_removal *removal, struct cv_commit
     if (!spec)
         return cv_fail(err, CV_FORMAT, "manifest %s is of partition spec %d, which is unknown",
                        row->path, row->spec_id);
+    CV_DO(cv_check_manifest_spec(row, entries, count, err));
     filtered->changed = true;
     filtered->found = cv_arena_array(&removal->arena, size_t, found);
     count = filter_entries(removal, commit->snapshot_id, entries, count, filtered);

@@ -332,6 +332,39 @@ static void fields_and_specs_are_checked(void **state)
                     "Invalid spec id 7", &err);
 }
 
+/* The list may be wrong about a manifest's spec: tuples are not read beyond their end. */
+static void a_wrong_spec_in_the_list_is_said(void **state)
+{
+    const struct cv_manifest_rewrite rewrite = {.spec_id = 1, .memory_bytes = MEMORY};
+    struct cv_data_file file = fixture_file(&f, 0, 20000);
+    struct cv_append append = {.files = &file, .file_count = 1};
+    struct cv_append_result appended;
+    struct cv_rewrite removal = {.removed = &file, .removed_count = 1};
+    struct cv_rewrite_result removed;
+    struct cv_manifest_rewrite_result result;
+    struct cv_partition_spec specs[2];
+
+    (void)state;
+    fill(1);
+    CV_ASSERT_OK(cv_table_append(f.table, &append, &appended, &err), &err);
+    removal.start_snapshot_id = appended.snapshot_id;
+    specs[0] = f.table->metadata->specs[0];
+    CV_ASSERT_OK(cv_partition_spec_read_ddl("day, item, id",
+                                            cv_table_metadata_schema(f.table->metadata), &f.arena,
+                                            &specs[1], &err),
+                 &err);
+    specs[1].spec_id = 1;
+    f.table->metadata->specs = specs;
+    f.table->metadata->spec_count = 2;
+    assert_int_equal(f.table->manifest_count, 2);
+    for (size_t i = 0; i < 2; i++)
+        f.table->manifests[i].spec_id = 1;
+    CV_ASSERT_FAILS(cv_table_rewrite_manifests(f.table, &rewrite, &result, &err), CV_FORMAT,
+                    "is of partition spec 0, but its manifest list says 1", &err);
+    CV_ASSERT_FAILS(cv_table_rewrite(f.table, &removal, &removed, &err), CV_FORMAT,
+                    "is of partition spec 0, but its manifest list says 1", &err);
+}
+
 static void positions_go_along(void **state)
 {
     struct cv_append_result appended;
@@ -359,6 +392,7 @@ int main(void)
         TEST(appends_that_come_between_survive),
         TEST(manifests_that_are_gone_stand_in_the_way),
         TEST(fields_and_specs_are_checked),
+        TEST(a_wrong_spec_in_the_list_is_said),
         TEST(positions_go_along),
     };
 
