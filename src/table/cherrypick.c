@@ -311,7 +311,7 @@ static enum cv_code apply(struct picking *p, struct cv_table *table, struct cv_c
         return cv_move_branch(next, branch, source->id, err);
     if (!p->loaded)
         CV_DO(load_files(p, table, source, err));
-    if (p->overwrite && source->parent_id >= 0) {
+    if (p->overwrite) {
         CV_DO(cv_between_init(&between, next, branch, source->parent_id, &scratch, err));
         CV_DO(check_partitions(p, table, next, &between, err));
     }

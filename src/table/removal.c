@@ -13,12 +13,39 @@ struct filtered {
     size_t found_count;
 };
 
+/* `cut`: the first of the history that is left, where snapshots before it were expired. */
+static enum cv_code fail_between(const struct cv_table_metadata *metadata, const char *branch,
+                                 int64_t start_id, const struct cv_snapshot *cut,
+                                 struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena scratch = CV_ARENA_INIT;
+    bool known = cv_table_metadata_snapshot(metadata, start_id) != NULL;
+    const char *why = "it was expired";
+
+    if (start_id < 0)
+        return cv_fail(err, CV_CONFLICT,
+                       "the history of %s is not known from its beginning: snapshots before %s "
+                       "were expired",
+                       branch, cv_snapshot_describe(cut, &scratch));
+    if (known && cut)
+        why = cv_arena_printf(&scratch, "snapshots before %s were expired",
+                              cv_snapshot_describe(cut, &scratch));
+    else if (known)
+        why = "it was rolled back";
+    return cv_fail(err, CV_CONFLICT,
+                   "snapshot %lld, which the change was planned from, is no longer in the history "
+                   "of %s: %s",
+                   (long long)start_id, branch, why);
+}
+
 enum cv_code cv_between_init(struct cv_between *between, const struct cv_table_metadata *metadata,
                              const char *branch, int64_t start_id, struct cv_arena *arena,
                              struct cv_error *err)
 {
     struct cv_history history = cv_history_of(metadata, branch);
     const struct cv_snapshot *snapshot;
+    const struct cv_snapshot *first;
+    bool has_gap;
 
     *between = (struct cv_between){0};
     between->snapshots =
@@ -29,14 +56,12 @@ enum cv_code cv_between_init(struct cv_between *between, const struct cv_table_m
                          (void *)(uintptr_t)snapshot);
     }
     between->start = snapshot;
-    if (snapshot)
+    first = between->count ? between->snapshots[between->count - 1] : NULL;
+    has_gap = first && !snapshot && first->parent_id >= 0;
+    if (snapshot || (start_id < 0 && !has_gap))
         return CV_OK;
     cv_between_release(between);
-    return cv_fail(err, CV_CONFLICT,
-                   "snapshot %lld, which the change was planned from, is no longer in the history "
-                   "of %s: it was %s",
-                   (long long)start_id, branch,
-                   cv_table_metadata_snapshot(metadata, start_id) ? "rolled back" : "expired");
+    return fail_between(metadata, branch, start_id, has_gap ? first : NULL, err);
 }
 
 void cv_between_release(struct cv_between *between)

@@ -149,8 +149,8 @@ static enum cv_code check_rewrite(const struct cv_rewrite *rewrite, struct cv_er
     for (size_t i = 0; i < rewrite->added_count; i++)
         if (rewrite->added[i].file.content == CV_CONTENT_DATA)
             added += rewrite->added[i].file.metrics.record_count;
-    if (!rewrite->removed_count)
-        return cv_fail(err, CV_INTERNAL, "a rewrite that removes no file");
+    if (!rewrite->removed_count || rewrite->start_snapshot_id < 0)
+        return cv_fail(err, CV_INTERNAL, "a rewrite that removes no file of a snapshot");
     if (added > removed)
         return cv_fail(err, CV_INTERNAL, "a rewrite of %lld rows would leave %lld",
                        (long long)removed, (long long)added);

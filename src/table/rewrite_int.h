@@ -9,13 +9,13 @@
 
 /* The snapshots between the one that a change was planned from and the head, newest first. */
 struct cv_between {
-    const struct cv_snapshot *start;
+    const struct cv_snapshot *start; /* NULL = the table had none */
     const struct cv_snapshot **snapshots;
     size_t count;
     struct cv_map by_id;
 };
-/* CV_CONFLICT when the walk from the branch's head does not come to the start: it was expired or
- * the branch was rolled back. */
+/* `start_id` -1 = from the first snapshot on. CV_CONFLICT when the walk from the branch's head does
+ * not come to the start: it or one after it was expired, or the branch was rolled back. */
 enum cv_code cv_between_init(struct cv_between *between, const struct cv_table_metadata *metadata,
                              const char *branch, int64_t start_id, struct cv_arena *arena,
                              struct cv_error *err);

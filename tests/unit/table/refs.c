@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include "base/time.h"
+#include "table/commit.h"
 #include "table/refs.h"
 #include "table/rewrite.h"
 
@@ -334,6 +335,57 @@ static void an_overwrite_needs_its_base(void **state)
                     "overwrite not based on an ancestor of the current state", &err);
 }
 
+static enum cv_code empty_main(void *context, struct cv_commit *commit,
+                               struct cv_table_metadata *next, bool *ret_done, struct cv_error *e)
+{
+    (void)context;
+    (void)commit;
+    (void)e;
+    next->ref_count = 0;
+    next->current_snapshot_id = -1;
+    next->snapshot_log_count = 0;
+    *ret_done = false;
+    return CV_OK;
+}
+
+/* The snapshots stay, as staged ones do. */
+static void unpublish(void)
+{
+    const struct cv_commit_operation operation = {.build = empty_main};
+    struct cv_commit_outcome outcome;
+
+    CV_ASSERT_OK(cv_commit_run(f.table, &operation, &outcome, &err), &err);
+}
+
+/* Staged while the branch was empty (Java's null parent): everything since is looked at. */
+static void an_overwrite_of_an_empty_table_is_checked_too(void **state)
+{
+    struct cv_properties summary = {0};
+    struct cv_data_file file;
+    struct cv_append append = {.files = &file, .file_count = 1, .summary = &summary};
+    struct cv_append_result result;
+    int64_t sources[2];
+
+    (void)state;
+    fixture_close(&f);
+    fixture_open(&f, "sql");
+    (void)fixture_table(&f, "day", (const char *const[]){"a=b"}, 1);
+    cv_properties_set(&summary, "operation", "overwrite");
+    cv_properties_set(&summary, "replace-partitions", "true");
+    for (size_t i = 0; i < 2; i++) {
+        file = fixture_file(&f, 0, 20200 + (int32_t)i);
+        CV_ASSERT_OK(cv_table_append(f.table, &append, &result, &err), &err);
+        sources[i] = result.snapshot_id;
+        unpublish();
+    }
+    cv_properties_release(&summary);
+    (void)append_day(fixture_file(&f, 0, 20200));
+    CV_ASSERT_FAILS(cv_table_cherrypick_snapshot(f.table, sources[0], false, &move, &err), CV_USAGE,
+                    "replace partitions with changed partition: snapshot", &err);
+    CV_ASSERT_OK(cv_table_cherrypick_snapshot(f.table, sources[1], false, &move, &err), &err);
+    assert_int_equal(fixture_live_files(f.table), 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -348,6 +400,7 @@ int main(void)
         TEST(the_head_moves_to_its_child),
         TEST(a_dynamic_overwrite_is_picked_where_nobody_wrote),
         TEST(an_overwrite_needs_its_base),
+        TEST(an_overwrite_of_an_empty_table_is_checked_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

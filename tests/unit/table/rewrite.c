@@ -392,6 +392,41 @@ static void a_lost_start_stands_in_the_way(void **state)
     CV_ASSERT_FAILS(rewrite(&planned, true, &result), CV_CONFLICT, "it was expired", &err);
 }
 
+static enum cv_code tag_start(void *context, struct cv_commit *commit,
+                              struct cv_table_metadata *next, bool *ret_done,
+                              struct cv_error *error)
+{
+    struct cv_snapshot_ref ref = {"kept", planned.start, true, -1, -1, -1};
+
+    (void)context;
+    (void)commit;
+    *ret_done = false;
+    return cv_table_metadata_set_ref(next, &ref, error);
+}
+
+/* The start is there, but not what came between: nobody can say whether that was deletes. */
+static void an_expired_snapshot_between_too(void **state)
+{
+    const struct cv_commit_operation operation = {.build = tag_start};
+    struct cv_expire expire = {
+        .rules = {.now_ms = INT64_MAX / 2, .older_than_ms = INT64_MAX / 2, .retain_last = 1}};
+    struct cv_commit_outcome outcome;
+    struct cv_rewrite_result result;
+    struct cv_expire_result expired;
+
+    (void)state;
+    planned = plan();
+    CV_ASSERT_OK(cv_commit_run(rival.table, &operation, &outcome, &err), &err);
+    rival_appends();
+    rival_appends();
+    CV_ASSERT_OK(cv_table_expire(rival.table, &expire, &f.arena, &expired, &err), &err);
+    assert_int_equal(expired.plan.snapshot_count, 2);
+    cv_table_metadata_free(expired.before);
+    CV_ASSERT_FAILS(rewrite(&planned, true, &result), CV_CONFLICT, "(append by flink 2.0 at ",
+                    &err);
+    assert_non_null(strstr(err.message, " were expired"));
+}
+
 static enum cv_code roll_back(void *context, struct cv_commit *commit,
                               struct cv_table_metadata *next, bool *ret_done,
                               struct cv_error *error)
@@ -642,6 +677,7 @@ int main(void)
         TEST(equality_deletes_apply_to_an_older_number),
         TEST(inputs_that_are_gone_stand_in_the_way),
         TEST(a_lost_start_stands_in_the_way),
+        TEST(an_expired_snapshot_between_too),
         TEST(a_rolled_back_start_too),
         TEST(delete_files_are_replaced_too),
         TEST(a_rewrite_never_adds_rows),
