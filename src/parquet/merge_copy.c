@@ -37,41 +37,57 @@ static enum cv_code copy_bytes(struct cv_parquet_merger *merger,
     return CV_OK;
 }
 
-static bool put_offset_index(struct cv_str bytes, int64_t moved, struct cv_arena *arena,
-                             struct cv_buf *out)
+/* Whether a page lies in the chunk, so that its place can be moved. */
+static bool lies_in(const struct cv_merge_chunk *chunk, int64_t row_count,
+                    const struct cv_page_place *place)
+{
+    int64_t end = chunk->offset + chunk->length;
+
+    return place->offset >= chunk->offset && place->offset <= end && place->packed_size >= 0 &&
+           place->packed_size <= end - place->offset && place->first_row >= 0 &&
+           place->first_row <= row_count;
+}
+
+static void put_places(const struct cv_page_place *places, size_t count, int64_t moved,
+                       struct cv_buf *out)
 {
     struct cv_thrift_writer thrift = CV_THRIFT_WRITER(out);
-    struct cv_page_place *places;
-    size_t count;
 
-    cv_arena_reset(arena);
-    if (!cv_offset_index_parse(bytes, arena, &places, &count))
-        return false;
     cv_thrift_begin_struct(&thrift);
     cv_thrift_field_list(&thrift, 1, CV_THRIFT_STRUCT, count);
     for (size_t i = 0; i < count; i++)
         cv_page_place_write(&thrift, places[i].offset + moved, places[i].packed_size,
                             places[i].first_row);
     cv_thrift_end_struct(&thrift);
-    return true;
 }
 
-static void put_indexes(struct cv_parquet_merger *merger, const struct cv_merge_chunk *chunk,
-                        int64_t moved, struct cv_chunk_meta *meta)
+/* Bytes that are no offset index are left out, and with them the column index. */
+static enum cv_code put_indexes(struct cv_parquet_merger *merger,
+                                const struct cv_merge_chunk *chunk, int64_t row_count,
+                                int64_t moved, struct cv_chunk_meta *meta, struct cv_error *err)
 {
     struct cv_buf *columns = &merger->writer->column_indexes;
     struct cv_buf *offsets = &merger->writer->offset_indexes;
+    struct cv_page_place *places;
+    size_t count;
 
-    meta->offset_index_offset = (int64_t)offsets->length;
+    cv_arena_reset(&merger->column);
     if (!chunk->offset_index.length ||
-        !put_offset_index(chunk->offset_index, moved, &merger->column, offsets))
-        return;
+        !cv_offset_index_parse(chunk->offset_index, &merger->column, &places, &count))
+        return CV_OK;
+    for (size_t i = 0; i < count; i++)
+        if (!lies_in(chunk, row_count, &places[i]))
+            return cv_fail(err, CV_FORMAT, "the offset index has page %zu outside the column chunk",
+                           i);
+    meta->offset_index_offset = (int64_t)offsets->length;
+    put_places(places, count, moved, offsets);
     meta->offset_index_length = (int32_t)((int64_t)offsets->length - meta->offset_index_offset);
     if (!chunk->column_index.length)
-        return;
+        return CV_OK;
     meta->column_index_offset = (int64_t)columns->length;
     meta->column_index_length = (int32_t)chunk->column_index.length;
     cv_buf_append(columns, chunk->column_index.ptr, chunk->column_index.length);
+    return CV_OK;
 }
 
 static struct cv_str keep(struct cv_parquet_writer *writer, struct cv_str bound)
@@ -79,12 +95,10 @@ static struct cv_str keep(struct cv_parquet_writer *writer, struct cv_str bound)
     return (struct cv_str){cv_arena_copy(&writer->plan, bound.ptr, bound.length), bound.length};
 }
 
-/* What the footer says of a chunk that begins at `position`. */
+/* What the footer says of a chunk that was moved, its page indexes apart. */
 static void describe(struct cv_parquet_merger *merger, const struct cv_merge_chunk *chunk,
-                     const struct cv_parquet_chunk *from, int64_t position,
-                     struct cv_chunk_meta *ret)
+                     const struct cv_parquet_chunk *from, int64_t moved, struct cv_chunk_meta *ret)
 {
-    int64_t moved = position - chunk->offset;
     const struct cv_parquet_statistics *statistics = &chunk->statistics;
 
     *ret = (struct cv_chunk_meta){
@@ -104,7 +118,6 @@ static void describe(struct cv_parquet_merger *merger, const struct cv_merge_chu
         ret->min_exact = statistics->min_exact;
         ret->max_exact = statistics->max_exact;
     }
-    put_indexes(merger, chunk, moved, ret);
 }
 
 enum cv_code cv_merge_copy(struct cv_parquet_merger *merger, struct cv_merge_source *source,
@@ -127,12 +140,16 @@ enum cv_code cv_merge_copy(struct cv_parquet_merger *merger, struct cv_merge_sou
         end = stretch(source, i, writer->leaf_count, &length);
         CV_DO(copy_bytes(merger, source, source->chunks[i].offset, length, err));
         for (size_t j = i; j < end; j++) {
+            const struct cv_merge_chunk *chunk = &source->chunks[j];
             struct cv_leaf *leaf = &writer->leaves[j];
+            int64_t moved = position - chunk->offset;
 
-            describe(merger, &source->chunks[j], &group->chunks[merger->file_leaves[j].number],
-                     position, &meta->chunks[j]);
-            leaf->file_column_size += source->chunks[j].length;
-            position += source->chunks[j].length;
+            describe(merger, chunk, &group->chunks[merger->file_leaves[j].number], moved,
+                     &meta->chunks[j]);
+            CV_TRY(put_indexes(merger, chunk, source->row_count, moved, &meta->chunks[j], err), err,
+                   "column %s", leaf->path);
+            leaf->file_column_size += chunk->length;
+            position += chunk->length;
         }
     }
     CV_DO(cv_buf_check(&writer->offset_indexes, "the page indexes", err));

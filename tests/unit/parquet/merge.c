@@ -306,6 +306,50 @@ static void a_damaged_input_fails_by_name(void **state)
     release(&m);
 }
 
+/* What is copied byte by byte keeps its page index: a place outside the chunk is not moved. */
+static void places_outside_their_chunk_are_refused(void **state)
+{
+    static const struct cv_page_place wrong[] = {
+        {.offset = INT64_MAX, .packed_size = 1}, {.offset = 3, .packed_size = 1},
+        {.offset = 4, .packed_size = INT32_MAX}, {.offset = 4, .packed_size = -1},
+        {.offset = 4, .first_row = 251},         {.offset = 4, .first_row = -1},
+    };
+    struct merge m;
+
+    (void)state;
+    write_inputs(&m, 250, 100);
+    m.out.options.row_group_bytes = 200;
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(wrong); i++) {
+        CV_CLEANUP(cv_parquet_footer_freep) struct cv_parquet_footer *footer = NULL;
+        CV_CLEANUP(cv_parquet_merger_abortp) struct cv_parquet_merger *merger = NULL;
+        CV_CLEANUP(cv_buf_release) struct cv_buf index = CV_BUF_INIT(0);
+        struct cv_thrift_writer thrift = CV_THRIFT_WRITER(&index);
+        struct cv_error err = CV_ERROR_INIT;
+        struct memory_output out;
+        struct cv_parquet_chunk *chunk;
+
+        CV_ASSERT_OK(cv_parquet_footer_read(&m.stores[0].store, "0", -1, &footer, &err), &err);
+        cv_thrift_begin_struct(&thrift);
+        cv_thrift_field_list(&thrift, 1, CV_THRIFT_STRUCT, 1);
+        cv_page_place_write(&thrift, wrong[i].offset, wrong[i].packed_size, wrong[i].first_row);
+        cv_thrift_end_struct(&thrift);
+        chunk = &footer->groups[0].chunks[0];
+        assert_int_equal(cv_parquet_chunk_start(chunk), 4);
+        assert_in_range(chunk->offset_index_length, index.length, INT32_MAX);
+        memcpy(m.inputs[0].memory.bytes.data + chunk->offset_index_offset, index.data,
+               index.length);
+        memory_output_init(&out);
+        CV_ASSERT_OK(cv_parquet_merger_open(&out.output, &m.out.schema, &m.out.options,
+                                            &m.out.config, &merger, &err),
+                     &err);
+        CV_ASSERT_FAILS(cv_parquet_merger_add(merger, &m.stores[0].store, "0", footer,
+                                              &m.inputs[0].metrics, CV_MERGE_COPY, 0, 1, &err),
+                        CV_FORMAT, "0: column n: the offset index has page 0 outside", &err);
+        cv_buf_release(&out.bytes);
+    }
+    release(&m);
+}
+
 /* CRC-32 of "123456789" is the check value of its definition (catalogue of CRC algorithms). A page
  * that is copied keeps its checksum for the reader. */
 static void checksums_of_pages_taken_apart_are_checked(void **state)
@@ -338,6 +382,7 @@ int main(void)
         cmocka_unit_test(large_row_groups_are_copied),
         cmocka_unit_test(metrics_are_those_of_the_rows),
         cmocka_unit_test(a_damaged_input_fails_by_name),
+        cmocka_unit_test(places_outside_their_chunk_are_refused),
         cmocka_unit_test(checksums_of_pages_taken_apart_are_checked),
     };
 
