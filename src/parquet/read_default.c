@@ -11,7 +11,7 @@
 static bool read_text(const struct cv_type *type, struct cv_str text, struct cv_arena *arena,
                       struct cv_value *ret)
 {
-    struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
+    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
     uint8_t uuid[16];
     bool had_zone;
 
@@ -39,7 +39,6 @@ static bool read_text(const struct cv_type *type, struct cv_str text, struct cv_
         if (!cv_hex_decode(text, &bytes))
             return false;
         ret->bytes = (struct cv_str){cv_arena_copy(arena, bytes.data, bytes.length), bytes.length};
-        cv_buf_release(&bytes);
         return type->kind == CV_TYPE_BINARY || ret->bytes.length == type->length;
     default:
         return false;

@@ -92,8 +92,25 @@ static bool may_match(const struct cv_parquet_reader *reader, const struct cv_pa
             cv_predicate_may_match(reader->read.predicate, cv_parquet_group_column, &columns));
 }
 
+/* What the file lacks of a column and each row has. */
+static int64_t missing_bytes(const struct cv_read_node *node)
+{
+    const struct cv_type *type = &node->field->type;
+    int64_t bytes = 0;
+
+    if (node->kind == CV_READ_MISSING) {
+        bool text = type->kind == CV_TYPE_STRING || type->kind == CV_TYPE_BINARY;
+
+        return (int64_t)(text && !node->value.is_null ? node->value.bytes.length
+                                                      : cv_type_width(type));
+    }
+    for (size_t i = 0; node->kind == CV_READ_STRUCT && i < node->child_count; i++)
+        bytes += missing_bytes(&node->children[i]);
+    return bytes;
+}
+
 /* Fewer rows at a time where they are large: by their average, or as long as the longest entry of
- * a dictionary may make each of them. */
+ * a dictionary may make each of them, or the value of a column that the file lacks does. */
 static int64_t choose_batch_rows(const struct cv_parquet_reader *reader)
 {
     int64_t rows = reader->group->row_count;
@@ -105,6 +122,8 @@ static int64_t choose_batch_rows(const struct cv_parquet_reader *reader)
 
         bytes += CV_MAX(leaf->chunk->plain_size / rows, CV_MAX(longest, (int64_t)leaf->width));
     }
+    for (size_t i = 0; i < reader->column_count; i++)
+        bytes += missing_bytes(&reader->columns[i]);
     rows = CV_PARQUET_BATCH_BYTES / CV_MAX(bytes, (int64_t)1);
     return CV_MAX((int64_t)1, CV_MIN(rows, (int64_t)reader->read.batch_rows));
 }
@@ -160,6 +179,9 @@ static enum cv_code read_rows(struct cv_parquet_reader *reader, size_t rows, str
                reader->leaves[i]->path);
     for (size_t i = 0; i < reader->column_count; i++)
         CV_DO(read_column(reader, i, rows, err));
+    if (cv_batch_builder_overflow(&reader->builder))
+        return cv_fail(err, CV_LIMIT, "values that the file lacks are above the limit of %zu bytes",
+                       CV_COLUMN_BYTES_MAX);
     return CV_OK;
 }
 

@@ -337,6 +337,37 @@ static void lacking_columns_have_defaults_and_constants(void **state)
     fails_as("{\"id\": 99, \"name\": \"n\", \"required\": false, \"type\": \"int\", "
              "\"initial-default\": \"x\"}",
              CV_SCHEMA, "the initial default \"x\" is no int");
+    fails_as("{\"id\": 99, \"name\": \"n\", \"required\": false, \"type\": \"binary\", "
+             "\"initial-default\": \"0001x\"}",
+             CV_SCHEMA, "the initial default \"0001x\" is no binary");
+}
+
+/* 250 rows at once would pass what a column can hold. */
+static void a_long_constant_makes_batches_small(void **state)
+{
+    CV_CLEANUP(cv_parquet_reader_freep) struct cv_parquet_reader *reader = NULL;
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    size_t length = CV_COLUMN_BYTES_MAX / 200;
+    struct cv_str text = {memset(cv_arena_alloc(&arena, length), 'x', length), length};
+    struct cv_parquet_constant constant = {98, {.kind = CV_TYPE_STRING, .bytes = text}};
+    struct cv_parquet_read read = {.constants = &constant, .constant_count = 1};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_schema schema;
+    struct cv_batch batch;
+    int64_t position;
+
+    (void)state;
+    schema_of("{\"id\": 98, \"name\": \"p\", \"required\": true, \"type\": \"string\"}", &arena,
+              &schema);
+    CV_ASSERT_OK(open_as(&schema, &read, &reader, &err), &err);
+    CV_ASSERT_OK(cv_parquet_reader_next(reader, &batch, &position, &err), &err);
+    assert_int_equal(batch.row_count, 6); /* 32 MiB of 5 MiB each */
+    assert_int_equal(batch.columns[0].null_count, 0);
+    cv_parquet_reader_free(reader);
+    constant.value.bytes.length = CV_COLUMN_BYTES_MAX + 1;
+    CV_ASSERT_OK(open_as(&schema, &read, &reader, &err), &err);
+    CV_ASSERT_FAILS(cv_parquet_reader_next(reader, &batch, &position, &err), CV_LIMIT,
+                    "row group 0: values that the file lacks", &err);
 }
 
 /* Fields of structs come and go as columns do; a struct of new fields is null where it was. */
@@ -421,6 +452,7 @@ int main(void)
         cmocka_unit_test(columns_are_found_by_id_and_widened),
         cmocka_unit_test(types_that_do_not_widen_are_refused),
         cmocka_unit_test(lacking_columns_have_defaults_and_constants),
+        cmocka_unit_test(a_long_constant_makes_batches_small),
         cmocka_unit_test(fields_of_structs_evolve),
         cmocka_unit_test(flipped_bits_and_cut_files_never_crash),
     };
