@@ -68,7 +68,7 @@ struct cv_table_metadata {
     const char *location;   /* without a slash at the end */
     int64_t last_sequence_number;
     int64_t last_updated_ms;
-    bool changed; /* since it was copied, by iceberg/metadata_change.h */
+    bool changed; /* since it was copied; see cv_table_metadata_note_change() */
     int32_t last_column_id;
     int32_t last_partition_id;
     struct cv_schema *schemas;

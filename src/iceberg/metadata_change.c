@@ -17,8 +17,7 @@ static bool same_ref(const struct cv_snapshot_ref *a, const struct cv_snapshot_r
            a->max_ref_age_ms == b->max_ref_age_ms;
 }
 
-/* Clocks differ; the table's time does not go back. */
-static void note_change(struct cv_table_metadata *metadata)
+void cv_table_metadata_note_change(struct cv_table_metadata *metadata)
 {
     int64_t now = CV_MAX(cv_now_ms(), metadata->last_updated_ms);
     size_t count = metadata->snapshot_log_count;
@@ -40,7 +39,7 @@ enum cv_code cv_table_metadata_set_ref(struct cv_table_metadata *metadata,
         return cv_fail(err, CV_USAGE, CV_MAIN_BRANCH " is a branch and no tag");
     if (old && same_ref(old, ref))
         return CV_OK;
-    note_change(metadata);
+    cv_table_metadata_note_change(metadata);
     if (strcmp(ref->name, CV_MAIN_BRANCH) == 0) {
         metadata->current_snapshot_id = ref->snapshot_id;
         cv_table_metadata_put_snapshot_log(metadata, metadata->last_updated_ms, ref->snapshot_id);
@@ -63,11 +62,11 @@ enum cv_code cv_table_metadata_remove_ref(struct cv_table_metadata *metadata, co
     metadata->ref_count--;
     memmove(&metadata->refs[i], &metadata->refs[i + 1],
             (metadata->ref_count - i) * sizeof *metadata->refs);
-    note_change(metadata);
+    cv_table_metadata_note_change(metadata);
     return CV_OK;
 }
 
-/* The elements of an array's text whose flag is set, by calling `keeps`; "" when none is left. */
+/* Leaves the elements of an array's text that `keeps` says to keep; "" when none is left. */
 static enum cv_code filter_array(struct cv_str *text, struct cv_arena *arena, const char *what,
                                  bool (*keeps)(void *context, const struct cv_json *element),
                                  void *context, struct cv_error *err)
@@ -145,7 +144,7 @@ enum cv_code cv_table_metadata_remove_snapshots(struct cv_table_metadata *metada
     CV_DO(filter_array(&metadata->partition_statistics_json, &metadata->arena,
                        "partition-statistics", has_snapshot, metadata, err));
     cut_snapshot_log(metadata);
-    note_change(metadata);
+    cv_table_metadata_note_change(metadata);
     return CV_OK;
 }
 
@@ -201,6 +200,7 @@ static enum cv_code reread(struct cv_table_metadata *metadata, struct cv_error *
     cv_table_metadata_write(metadata, &text);
     CV_DO(cv_buf_check(&text, "table metadata", err));
     CV_DO(cv_table_metadata_read(text.data, text.length, &fresh, err));
+    fresh->changed = metadata->changed;
     old = *metadata;
     *metadata = *fresh;
     *fresh = old;
@@ -224,7 +224,7 @@ enum cv_code cv_table_metadata_remove_unused(struct cv_table_metadata *metadata,
         return CV_OK;
     metadata->schemas_json = schemas;
     metadata->specs_json = specs;
-    note_change(metadata);
+    cv_table_metadata_note_change(metadata);
     return reread(metadata, err);
 }
 

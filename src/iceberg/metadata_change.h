@@ -7,6 +7,9 @@
 
 #include "iceberg/metadata.h"
 
+/* Sets `changed` and last-updated-ms; for changes of other members than those below, too. Clocks
+ * differ: the table's time does not go back. */
+void cv_table_metadata_note_change(struct cv_table_metadata *metadata);
 /* Sets or replaces a ref; "main" moves current-snapshot-id and the snapshot log. Retention of -1 is
  * absent. CV_NOT_FOUND when the table has no such snapshot. */
 enum cv_code cv_table_metadata_set_ref(struct cv_table_metadata *metadata,

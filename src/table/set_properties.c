@@ -3,7 +3,7 @@
  * Changing properties of a table. */
 #include "table/set_properties.h"
 
-#include "base/time.h"
+#include "iceberg/metadata_change.h"
 #include "table/commit.h"
 
 struct change {
@@ -45,7 +45,8 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
     }
     for (size_t i = 0; i < change->removed_count; i++)
         changed |= cv_properties_remove(&next->properties, change->removed[i]);
-    next->last_updated_ms = CV_MAX(cv_now_ms(), next->last_updated_ms);
+    if (changed)
+        cv_table_metadata_note_change(next);
     *ret_done = !changed;
     return CV_OK;
 }

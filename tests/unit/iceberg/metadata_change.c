@@ -201,8 +201,10 @@ static void definitions_without_a_user_go(void **state)
                  &err);
     assert_false(removed);
     CV_ASSERT_OK(cv_table_metadata_remove_snapshots(metadata, ids, 1, &err), &err);
+    metadata->changed = false;
     CV_ASSERT_OK(cv_table_metadata_remove_unused(metadata, specs, 2, &removed, &err), &err);
     assert_true(removed);
+    assert_true(metadata->changed);
     cv_table_metadata_free(before);
     assert_int_equal(metadata->schema_count, 2);
     assert_null(cv_table_metadata_schema_by_id(metadata, 0));
