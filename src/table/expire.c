@@ -80,14 +80,17 @@ static void link_over_gaps(const struct cv_table_metadata *before, struct cv_tab
     }
 }
 
-static void remove_links_of(const struct cv_expire_plan *plan, struct cv_table_metadata *next)
+/* Also of snapshots that another engine expired. */
+static void remove_dead_links(struct cv_table_metadata *next)
 {
-    for (size_t i = 0; i < plan->snapshot_count; i++) {
-        char key[sizeof CV_ANCESTOR_PROPERTY + 20];
+    for (size_t i = next->properties.count; i-- > 0;) {
+        const char *key = next->properties.items[i].key;
+        int64_t id;
 
-        (void)snprintf(key, sizeof key, CV_ANCESTOR_PROPERTY "%lld",
-                       (long long)plan->snapshot_ids[i]);
-        (void)cv_properties_remove(&next->properties, key);
+        if (cv_text_starts_with(key, CV_ANCESTOR_PROPERTY) &&
+            cv_parse_i64(cv_str_from(key + sizeof CV_ANCESTOR_PROPERTY - 1), &id) &&
+            !cv_table_metadata_snapshot(next, id))
+            (void)cv_properties_remove(&next->properties, key);
     }
 }
 
@@ -129,7 +132,7 @@ static enum cv_code apply(struct expiring *e, const struct cv_table_metadata *be
         CV_DO(cv_table_metadata_remove_ref(next, plan_made->refs[i], err));
     CV_DO(cv_table_metadata_remove_snapshots(next, plan_made->snapshot_ids,
                                              plan_made->snapshot_count, err));
-    remove_links_of(plan_made, next);
+    remove_dead_links(next);
     if (e->has_carriers)
         link_over_gaps(before, next);
     CV_DO(remove_definitions(e, store, next, err));
@@ -144,8 +147,7 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
     struct expiring *e = context;
 
     CV_DO(apply(e, commit->table->metadata, commit->table->store, next, err));
-    *ret_done = !e->result->plan.snapshot_count && !e->result->plan.ref_count &&
-                !e->result->definitions_removed;
+    *ret_done = !next->changed;
     return CV_OK;
 }
 

@@ -4,6 +4,8 @@
 #include "fixture.h"
 
 #include "base/time.h"
+#include "iceberg/metadata_change.h"
+#include "table/commit.h"
 #include "table/expire.h"
 
 static struct fixture f;
@@ -169,6 +171,51 @@ static void the_newest_position_of_each_stream_stays(void **state)
     fixture_close(&f);
 }
 
+/* Expires the snapshot as an engine does that knows nothing of the links. */
+static enum cv_code expire_one(void *context, struct cv_commit *commit,
+                               struct cv_table_metadata *next, bool *ret_done, struct cv_error *e)
+{
+    (void)commit;
+    *ret_done = false;
+    return cv_table_metadata_remove_snapshots(next, context, 1, e);
+}
+
+static const char *link_of(int64_t id)
+{
+    return cv_properties_get(&f.table->metadata->properties,
+                             cv_arena_printf(&f.arena, "calve.ancestor.%lld", (long long)id));
+}
+
+static void links_of_snapshots_that_others_expired_go(void **state)
+{
+    struct cv_expire_result result;
+    struct cv_commit_outcome outcome;
+    int64_t linked;
+    int64_t head;
+
+    (void)state;
+    a_fresh_table();
+    (void)streamed(0);
+    (void)plain();
+    linked = plain();
+    CV_ASSERT_OK(expire_all(false, &result), &err);
+    cv_table_metadata_free(result.before);
+    assert_non_null(link_of(linked));
+    (void)plain();
+    CV_ASSERT_OK(
+        cv_commit_run(f.table,
+                      &(struct cv_commit_operation){.build = expire_one, .context = &linked},
+                      &outcome, &err),
+        &err);
+    assert_non_null(link_of(linked));
+    head = plain();
+    CV_ASSERT_OK(expire_all(false, &result), &err);
+    cv_table_metadata_free(result.before);
+    assert_null(link_of(linked));
+    assert_int_equal(f.table->metadata->current_snapshot_id, head);
+    fixture_close(&f);
+}
+
 static void no_gc_no_expiry(void **state)
 {
     static const char *const properties[] = {"gc.enabled=false"};
@@ -215,6 +262,7 @@ int main(void)
         cmocka_unit_test(old_snapshots_go_and_the_table_says_what_it_was),
         cmocka_unit_test(nothing_to_do_is_no_commit),
         cmocka_unit_test(the_newest_position_of_each_stream_stays),
+        cmocka_unit_test(links_of_snapshots_that_others_expired_go),
         cmocka_unit_test(no_gc_no_expiry),
         cmocka_unit_test(the_plan_is_of_the_attempt_that_lands),
     };
