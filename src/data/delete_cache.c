@@ -188,11 +188,7 @@ enum cv_code cv_delete_cache_positions(struct cv_delete_cache *cache, struct cv_
         return cv_position_set_read(set, store, deletes, path, err);
     }
     positions = cv_map_get(&file->by_path, path, strlen(path));
-    for (size_t i = 0; positions && i < positions->count; i++) {
-        if ((uint64_t)positions->items[i] >= set->row_count)
-            continue;
-        cv_bit_set(set->bits, (size_t)positions->items[i]);
-        set->any = true;
-    }
+    for (size_t i = 0; positions && i < positions->count; i++)
+        cv_position_set_add(set, positions->items[i]);
     return CV_OK;
 }

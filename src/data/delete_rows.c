@@ -70,7 +70,6 @@ struct marking {
 static enum cv_code mark(void *context, const struct cv_batch *batch, struct cv_error *err)
 {
     const struct marking *marking = context;
-    struct cv_position_set *set = marking->set;
     const struct cv_column *positions = &batch->columns[batch->column_count - 1];
 
     (void)err;
@@ -81,10 +80,7 @@ static enum cv_code mark(void *context, const struct cv_batch *batch, struct cv_
             !cv_str_equal(cv_column_bytes(&batch->columns[0], i), marking->path))
             continue;
         memcpy(&position, positions->data + i * 8, 8);
-        if ((uint64_t)position >= set->row_count)
-            continue;
-        cv_bit_set(set->bits, (size_t)position);
-        set->any = true;
+        cv_position_set_add(marking->set, position);
     }
     return CV_OK;
 }

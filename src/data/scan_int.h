@@ -50,8 +50,9 @@ CV_DEFINE_CLEANUP(struct cv_avro_rows *, cv_avro_rows_free)
 /* Positions of one data file that are deleted. */
 struct cv_position_set {
     uint8_t *bits;
-    size_t row_count; /* of the file: what lies beyond is no row */
+    size_t row_count; /* of the file, as far as is known: what lies beyond is no row */
     bool any;
+    bool beyond; /* some lay beyond */
 };
 
 /* Reads what the delete file says of `path` into the set. */
@@ -59,6 +60,15 @@ enum cv_code cv_position_set_read(struct cv_position_set *set, struct cv_store *
                                   const struct cv_data_file *deletes, const char *path,
                                   struct cv_error *err);
 void cv_position_set_release(struct cv_position_set *set);
+static inline void cv_position_set_add(struct cv_position_set *set, int64_t position)
+{
+    if ((uint64_t)position >= set->row_count) {
+        set->beyond = true;
+        return;
+    }
+    cv_bit_set(set->bits, (size_t)position);
+    set->any = true;
+}
 static inline bool cv_position_set_has(const struct cv_position_set *set, int64_t position)
 {
     return (uint64_t)position < set->row_count && cv_bit_get(set->bits, (size_t)position);

@@ -452,6 +452,20 @@ static enum cv_code gather(struct cv_scanner *scanner, size_t count, struct cv_b
     return CV_OK;
 }
 
+/* Only the manifest tells how many rows an Avro file has; where that is too few, position deletes
+ * of the others were not taken. */
+static enum cv_code check_positions(const struct cv_scanner *scanner, int64_t position,
+                                    struct cv_error *err)
+{
+    const struct cv_position_set *set = &scanner->positions;
+
+    if (!set->beyond || (uint64_t)position + scanner->batch.row_count <= set->row_count)
+        return CV_OK;
+    return cv_fail(err, CV_FORMAT,
+                   "%s has more rows than the %zu of its manifest, and position deletes of them",
+                   scanner->file.path, set->row_count);
+}
+
 enum cv_code cv_scanner_next(struct cv_scanner *scanner, struct cv_batch *ret_batch,
                              struct cv_error *err)
 {
@@ -464,6 +478,7 @@ enum cv_code cv_scanner_next(struct cv_scanner *scanner, struct cv_batch *ret_ba
         untouched = untouched && !scanner->equality[i].keys->count;
     do {
         CV_DO(cv_file_reader_next(&scanner->reader, batch, &position, err));
+        CV_DO(check_positions(scanner, position, err));
         count = untouched ? batch->row_count : select_rows(scanner, position);
     } while (count == 0 && batch->row_count > 0);
     if (count == batch->row_count) {

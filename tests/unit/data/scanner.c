@@ -3,6 +3,7 @@
  * Rows of data files with position and equality deletes: which are left, projections that lack the
  * columns of the deletes, and that shared delete files are read once. */
 #include "batch/builder.h"
+#include "codec/avro_file.h"
 #include "data/scan.h"
 #include "parquet/writer.h"
 #include "test.h"
@@ -210,6 +211,62 @@ static void deletes_beyond_the_memory_are_refused(void **state)
                     &f->err);
 }
 
+/* The rows of data_task() 0 in Avro. */
+static struct cv_scan_task avro_task(struct fixture *f)
+{
+    struct cv_scan_task task = {.deletes = f->list, .delete_count = 1};
+    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(0);
+    struct cv_str schema = cv_str_from("{\"type\":\"record\",\"name\":\"table\",\"fields\":["
+                                       "{\"name\":\"id\",\"type\":\"long\",\"field-id\":1},"
+                                       "{\"name\":\"k\",\"type\":\"long\",\"field-id\":2}]}");
+    struct cv_avro_file_writer writer;
+
+    CV_ASSERT_OK(cv_avro_file_writer_init(&writer, &bytes, schema, CV_CODEC_NONE, NULL, 0, &f->err),
+                 &f->err);
+    for (int64_t i = 0; i < ROWS; i++) {
+        cv_avro_put_long(cv_avro_file_object(&writer), i);
+        cv_avro_put_long(cv_avro_file_object(&writer), i);
+        CV_ASSERT_OK(cv_avro_file_end_object(&writer, &f->err), &f->err);
+    }
+    CV_ASSERT_OK(cv_avro_file_finish(&writer, &f->err), &f->err);
+    cv_avro_file_writer_release(&writer);
+    task.data.file =
+        (struct cv_data_file){.path = cv_arena_printf(&f->arena, "file://%s/d0", f->folder),
+                              .format = "AVRO",
+                              .metrics = {.record_count = ROWS}};
+    CV_ASSERT_OK(cv_store_write(f->store, task.data.file.path, bytes.data, bytes.length, &f->err),
+                 &f->err);
+    return task;
+}
+
+/* Positions 1 and 5 are deleted: a manifest that tells of 5 rows must not bring row 5 back. */
+static void a_wrong_row_count_loses_no_deletes(void **state)
+{
+    struct fixture *f = *state;
+    struct cv_scan_task task = avro_task(f);
+
+    for (int cached = 0; cached < 2; cached++) {
+        CV_CLEANUP(cv_scanner_freep) struct cv_scanner *scanner = NULL;
+        CV_CLEANUP(cv_delete_cache_freep)
+        struct cv_delete_cache *cache = cached ? cv_delete_cache_new((size_t)1 << 20) : NULL;
+        struct cv_scan_config config = {
+            .store = f->store,
+            .metadata = f->metadata,
+            .projection = cv_table_metadata_schema(f->metadata),
+            .deletes = cache,
+        };
+        int64_t ids[ROWS], deleted;
+        struct cv_batch batch;
+
+        task.data.file.metrics.record_count = ROWS;
+        assert_int_equal(scan(f, &config, &task, ids, &deleted), ROWS - 2);
+        task.data.file.metrics.record_count = 5;
+        CV_ASSERT_OK(cv_scanner_open(&config, &task, &scanner, &f->err), &f->err);
+        CV_ASSERT_FAILS(cv_scanner_next(scanner, &batch, &f->err), CV_FORMAT,
+                        "has more rows than the 5 of its manifest", &f->err);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +274,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shared_delete_files_are_read_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_small_cache_changes_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(deletes_beyond_the_memory_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_wrong_row_count_loses_no_deletes, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
