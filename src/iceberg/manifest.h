@@ -22,6 +22,8 @@ enum cv_entry_status {
 };
 
 #define CV_SEQUENCE_INHERIT INT64_MIN /* null in the manifest: inherited from the list */
+/* Rows and bytes of one file: sums over the files of a table do not overflow. */
+#define CV_FILE_COUNT_MAX (INT64_MAX >> 24)
 
 struct cv_data_file {
     enum cv_file_content content;

@@ -151,7 +151,7 @@ static bool store_number(struct cv_manifest_file *row, int32_t id, int64_t value
     switch (id) {
     case CV_LIST_LENGTH:
         row->length = value;
-        return value >= 0;
+        return value >= 0 && value <= (int64_t)CV_MANIFEST_BYTES_MAX;
     case CV_LIST_SPEC_ID:
         row->spec_id = (int32_t)value;
         return value >= 0 && value <= INT32_MAX;

@@ -287,10 +287,10 @@ static bool take_file_number(struct cv_avro_source *source, const struct cv_avro
         return value >= CV_CONTENT_DATA && value <= CV_CONTENT_EQUALITY_DELETES;
     case CV_FILE_RECORD_COUNT:
         file->metrics.record_count = value;
-        return value >= 0;
+        return value >= 0 && value <= CV_FILE_COUNT_MAX;
     case CV_FILE_SIZE:
         file->metrics.file_size = value;
-        return value >= 0;
+        return value >= 0 && value <= CV_FILE_COUNT_MAX;
     default:
         file->has_sort_order = true;
         file->sort_order_id = (int32_t)value;

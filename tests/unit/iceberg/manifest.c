@@ -581,6 +581,46 @@ static void wrong_entries_are_refused(void **state)
 }
 
 /* Every prefix and every flipped byte gives an answer, not a crash. */
+/* What is summed over the files of a table is bounded in each. */
+static void counts_that_could_overflow_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct cv_manifest_list_config config = {2, 77, 66, 9, CV_CODEC_NONE, NULL, 0};
+    struct cv_manifest_file huge = list_rows[1];
+    struct cv_manifest_entry *entries;
+    struct cv_manifest_file *rows;
+    int64_t *const counts[] = {&f->entries[1].file.metrics.record_count,
+                               &f->entries[1].file.metrics.file_size};
+    static const char *const names[] = {"record_count", "file_size_in_bytes"};
+    size_t count;
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(counts); i++) {
+        CV_CLEANUP(cv_buf_release) struct cv_buf good = CV_BUF_INIT(0);
+        CV_CLEANUP(cv_buf_release) struct cv_buf bad = CV_BUF_INIT(0);
+        struct cv_manifest_file row;
+
+        *counts[i] = INT64_MAX >> 24;
+        row = write_manifest(f, 2, false, CV_CODEC_NONE, &good);
+        read_back(f, &good, &row, &entries);
+        ++*counts[i];
+        row = write_manifest(f, 2, false, CV_CODEC_NONE, &bad);
+        CV_ASSERT_FAILS(cv_manifest_read(bad.data, bad.length, &row, &f->schema, &f->spec, 1,
+                                         &f->arena, &entries, &count, &f->err),
+                        CV_FORMAT, names[i], &f->err);
+        *counts[i] = 10;
+    }
+    for (int over = 0; over < 2; over++) {
+        CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(0);
+
+        huge.length = (INT64_C(1) << 30) + over;
+        CV_ASSERT_OK(cv_manifest_list_write(&config, &huge, 1, &bytes, &f->err), &f->err);
+        assert_int_equal(cv_manifest_list_read(bytes.data, bytes.length, &f->arena, &rows, &count,
+                                               NULL, &f->err),
+                         over ? CV_FORMAT : CV_OK);
+    }
+    assert_non_null(strstr(f->err.message, "manifest_length"));
+}
+
 static void broken_bytes_give_errors(void **state)
 {
     struct fixture *f = *state;
@@ -625,6 +665,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(partition_structs_name_each_type_anew, make, drop),
         cmocka_unit_test_setup_teardown(old_partition_values_take_the_promoted_type, make, drop),
         cmocka_unit_test_setup_teardown(wrong_entries_are_refused, make, drop),
+        cmocka_unit_test_setup_teardown(counts_that_could_overflow_are_refused, make, drop),
         cmocka_unit_test_setup_teardown(broken_bytes_give_errors, make, drop),
     };
 
