@@ -120,3 +120,12 @@ void cv_data_file_copy(const struct cv_data_file *file, size_t partition_count,
     ret_copy->key_metadata = copy_bytes(arena, file->key_metadata);
     copy_metrics(&file->metrics, arena, &ret_copy->metrics);
 }
+
+void cv_data_file_partition_key(const struct cv_data_file *file,
+                                const struct cv_table_metadata *metadata, struct cv_buf *out)
+{
+    const struct cv_partition_spec *spec = cv_table_metadata_spec_by_id(metadata, file->spec_id);
+
+    cv_buf_clear(out);
+    cv_partition_key(file->spec_id, file->partition, spec ? spec->field_count : 0, out);
+}

@@ -26,5 +26,8 @@ enum cv_code cv_snapshot_entries(struct cv_store *store, const struct cv_table_m
 /* Deep copies, so that what is kept of a manifest does not keep the rest. */
 void cv_data_file_copy(const struct cv_data_file *file, size_t partition_count,
                        struct cv_arena *arena, struct cv_data_file *ret_copy);
+/* cv_partition_key() by the file's spec; `out` is cleared. */
+void cv_data_file_partition_key(const struct cv_data_file *file,
+                                const struct cv_table_metadata *metadata, struct cv_buf *out);
 
 #endif

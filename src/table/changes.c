@@ -3,13 +3,11 @@
  * Counting the changes of a snapshot. */
 #include "table/changes.h"
 
+#include "iceberg/snapshot_files.h"
+
 static void see_partition(struct cv_change_counter *counter, const struct cv_data_file *file)
 {
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(counter->metadata, file->spec_id);
-
-    cv_buf_clear(&counter->key);
-    cv_partition_key(file->spec_id, file->partition, spec ? spec->field_count : 0, &counter->key);
+    cv_data_file_partition_key(file, counter->metadata, &counter->key);
     (void)cv_map_set(&counter->partitions, counter->key.data, counter->key.length, counter);
     counter->changes.changed_partitions = (int64_t)counter->partitions.count;
 }

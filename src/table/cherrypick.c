@@ -6,6 +6,8 @@
 #include "table/refs_int.h"
 #include "table/rewrite_int.h"
 
+#include "iceberg/snapshot_files.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -128,16 +130,6 @@ static void partitions_release(struct partitions *partitions)
     cv_buf_release(&partitions->key);
 }
 
-static void make_key(struct partitions *partitions, const struct cv_data_file *file)
-{
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(partitions->metadata, file->spec_id);
-
-    cv_buf_clear(&partitions->key);
-    cv_partition_key(file->spec_id, file->partition, spec ? spec->field_count : 0,
-                     &partitions->key);
-}
-
 static enum cv_code check_manifest(struct partitions *partitions, struct cv_table *table,
                                    const struct cv_between *between,
                                    const struct cv_manifest_file *row, struct cv_error *err)
@@ -152,7 +144,7 @@ static enum cv_code check_manifest(struct partitions *partitions, struct cv_tabl
 
         if (entries[i].status == CV_ENTRY_DELETED || !by)
             continue;
-        make_key(partitions, &entries[i].file);
+        cv_data_file_partition_key(&entries[i].file, partitions->metadata, &partitions->key);
         if (cv_map_has(&partitions->set, partitions->key.data, partitions->key.length))
             return cv_fail(
                 err, CV_USAGE,
@@ -174,7 +166,7 @@ static enum cv_code check_partitions(const struct picking *p, struct cv_table *t
     if (!between->count)
         return CV_OK;
     for (size_t i = 0; i < p->added_count; i++) {
-        make_key(&replaced, &p->added[i]);
+        cv_data_file_partition_key(&p->added[i], metadata, &replaced.key);
         (void)cv_map_set(&replaced.set, replaced.key.data, replaced.key.length, &replaced);
     }
     CV_DO(cv_table_cached_manifests(table, between->snapshots[0], &rows, &row_count, err));

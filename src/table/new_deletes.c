@@ -4,97 +4,60 @@
  * out (spec: Scan Planning): their deletes would be lost. */
 #include "table/rewrite_int.h"
 
+#include "iceberg/delete_index.h"
+#include "iceberg/snapshot_files.h"
+
 #include <stdlib.h>
 
-#define FILE_PATH_COLUMN 2147483546 /* of position delete files */
-
-/* The data files by partition: chains through `next`, index + 1. */
-struct replaced {
+/* Delete files that came between. */
+struct new_deletes {
     const struct cv_table_metadata *metadata;
-    const struct cv_data_file *files;
-    size_t *next;
-    struct cv_map partitions;
-    struct cv_buf key;
+    const struct cv_between *between;
+    bool ignore_equality_deletes;
+    struct cv_arena arena;
+    const struct cv_manifest_entry **entries;
+    size_t count, capacity;
 };
 
-static void replaced_release(struct replaced *replaced)
+static void new_deletes_release(struct new_deletes *deletes)
 {
-    free(replaced->next);
-    cv_map_release(&replaced->partitions);
-    cv_buf_release(&replaced->key);
+    free(deletes->entries);
+    cv_arena_release(&deletes->arena);
 }
 
-static void make_key(struct replaced *replaced, const struct cv_data_file *file)
+static bool is_new(const struct new_deletes *deletes, const struct cv_manifest_entry *entry)
+{
+    return entry->status != CV_ENTRY_DELETED &&
+           cv_between_find(deletes->between, entry->snapshot_id) &&
+           entry->sequence_number > deletes->between->start->sequence_number &&
+           !(deletes->ignore_equality_deletes &&
+             entry->file.content == CV_CONTENT_EQUALITY_DELETES);
+}
+
+static void keep(struct new_deletes *deletes, const struct cv_manifest_entry *entry)
 {
     const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(replaced->metadata, file->spec_id);
+        cv_table_metadata_spec_by_id(deletes->metadata, entry->file.spec_id);
+    struct cv_manifest_entry *copy = cv_arena_new(&deletes->arena, struct cv_manifest_entry);
 
-    cv_buf_clear(&replaced->key);
-    cv_partition_key(file->spec_id, file->partition, spec ? spec->field_count : 0, &replaced->key);
+    *copy = *entry;
+    cv_data_file_copy(&entry->file, spec ? spec->field_count : 0, &deletes->arena, &copy->file);
+    cv_array_reserve(&deletes->entries, &deletes->capacity, deletes->count + 1);
+    deletes->entries[deletes->count++] = copy;
 }
 
-static size_t index_files(struct replaced *replaced, size_t count)
+static enum cv_code read_manifest(struct new_deletes *deletes, struct cv_table *table,
+                                  const struct cv_manifest_file *row, struct cv_error *err)
 {
-    size_t data_files = 0;
+    CV_CLEANUP(cv_arena_release) struct cv_arena scratch = CV_ARENA_INIT;
+    struct cv_manifest_entry *entries;
+    size_t count;
 
-    replaced->next = cv_alloc((count + 1) * sizeof *replaced->next);
-    for (size_t i = 0; i < count; i++) {
-        if (replaced->files[i].content != CV_CONTENT_DATA)
-            continue;
-        make_key(replaced, &replaced->files[i]);
-        replaced->next[i] =
-            (size_t)(uintptr_t)cv_map_set(&replaced->partitions, replaced->key.data,
-                                          replaced->key.length, (void *)(uintptr_t)(i + 1));
-        data_files++;
-    }
-    return data_files;
-}
-
-static int compare_bytes(struct cv_str a, const char *text)
-{
-    size_t length = strlen(text);
-    int order = memcmp(a.ptr, text, CV_MIN(a.length, length));
-
-    return order ? order : (a.length > length) - (a.length < length);
-}
-
-/* By the file that the delete file names, else by the bounds of the paths in it. */
-static bool may_name(const struct cv_data_file *deletes, const char *path)
-{
-    if (deletes->referenced_data_file)
-        return strcmp(deletes->referenced_data_file, path) == 0;
-    for (size_t i = 0; i < deletes->metrics.column_count; i++) {
-        const struct cv_column_metrics *column = &deletes->metrics.columns[i];
-
-        if (column->field_id != FILE_PATH_COLUMN)
-            continue;
-        if (column->lower.ptr && compare_bytes(column->lower, path) > 0)
-            return false;
-        if (column->upper.ptr && compare_bytes(column->upper, path) < 0)
-            return false;
-    }
-    return true;
-}
-
-/* A data file that the deletes apply to, all of them being newer; NULL. */
-static const struct cv_data_file *find_target(struct replaced *replaced, size_t count,
-                                              const struct cv_data_file *deletes)
-{
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(replaced->metadata, deletes->spec_id);
-    bool equality = deletes->content == CV_CONTENT_EQUALITY_DELETES;
-    size_t at;
-
-    for (size_t i = 0; equality && spec && !spec->field_count && i < count; i++)
-        if (replaced->files[i].content == CV_CONTENT_DATA)
-            return &replaced->files[i]; /* unpartitioned equality deletes are global */
-    make_key(replaced, deletes);
-    at = (size_t)(uintptr_t)cv_map_get(&replaced->partitions, replaced->key.data,
-                                       replaced->key.length);
-    for (; at; at = replaced->next[at - 1])
-        if (equality || may_name(deletes, replaced->files[at - 1].path))
-            return &replaced->files[at - 1];
-    return NULL;
+    CV_DO(cv_table_manifest_entries(table, row, &scratch, &entries, &count, err));
+    for (size_t i = 0; i < count; i++)
+        if (is_new(deletes, &entries[i]))
+            keep(deletes, &entries[i]);
+    return CV_OK;
 }
 
 static enum cv_code fail_deletes(const struct cv_between *between,
@@ -112,29 +75,38 @@ static enum cv_code fail_deletes(const struct cv_between *between,
     return CV_CONFLICT;
 }
 
-static enum cv_code check_manifest(struct replaced *replaced, size_t count, struct cv_table *table,
-                                   const struct cv_between *between,
-                                   const struct cv_manifest_file *row, bool ignore_equality_deletes,
-                                   struct cv_error *err)
+/* All of the data files are older than the deletes. */
+static enum cv_code check_files(const struct new_deletes *deletes, const struct cv_data_file *files,
+                                size_t count, struct cv_error *err)
 {
+    CV_CLEANUP(cv_delete_index_freep)
+    struct cv_delete_index *index =
+        cv_delete_index_new(deletes->entries, deletes->count, deletes->metadata);
     CV_CLEANUP(cv_arena_release) struct cv_arena scratch = CV_ARENA_INIT;
-    struct cv_manifest_entry *entries;
-    size_t entry_count;
 
-    CV_DO(cv_table_manifest_entries(table, row, &scratch, &entries, &entry_count, err));
-    for (size_t i = 0; i < entry_count; i++) {
-        const struct cv_manifest_entry *entry = &entries[i];
-        const struct cv_data_file *target;
+    for (size_t i = 0; i < count; i++) {
+        struct cv_manifest_entry data = {
+            .sequence_number = deletes->between->start->sequence_number, .file = files[i]};
+        const struct cv_manifest_entry *const *found;
+        size_t found_count = 0;
 
-        if (entry->status == CV_ENTRY_DELETED || !cv_between_find(between, entry->snapshot_id) ||
-            entry->sequence_number <= between->start->sequence_number ||
-            (ignore_equality_deletes && entry->file.content == CV_CONTENT_EQUALITY_DELETES))
+        if (files[i].content != CV_CONTENT_DATA)
             continue;
-        target = find_target(replaced, count, &entry->file);
-        if (target)
-            return fail_deletes(between, entry, target, err);
+        cv_arena_reset(&scratch);
+        cv_delete_index_find(index, &data, &scratch, &found, &found_count);
+        if (found_count)
+            return fail_deletes(deletes->between, found[0], &files[i], err);
     }
     return CV_OK;
+}
+
+static bool has_data(const struct cv_data_file *files, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && files[i].content != CV_CONTENT_DATA)
+        i++;
+    return i < count;
 }
 
 enum cv_code cv_check_new_deletes(struct cv_table *table, const struct cv_table_metadata *metadata,
@@ -142,17 +114,18 @@ enum cv_code cv_check_new_deletes(struct cv_table *table, const struct cv_table_
                                   const struct cv_data_file *files, size_t count,
                                   bool ignore_equality_deletes, struct cv_error *err)
 {
-    CV_CLEANUP(replaced_release)
-    struct replaced replaced = {.metadata = metadata, .files = files};
+    CV_CLEANUP(new_deletes_release)
+    struct new_deletes deletes = {.metadata = metadata,
+                                  .between = between,
+                                  .ignore_equality_deletes = ignore_equality_deletes};
     const struct cv_manifest_file *rows;
     size_t row_count;
 
-    if (!between->count || !index_files(&replaced, count))
+    if (!between->count || !has_data(files, count))
         return CV_OK;
     CV_DO(cv_table_cached_manifests(table, between->snapshots[0], &rows, &row_count, err));
     for (size_t i = 0; i < row_count; i++)
         if (rows[i].deletes && cv_between_find(between, rows[i].added_snapshot_id))
-            CV_DO(check_manifest(&replaced, count, table, between, &rows[i],
-                                 ignore_equality_deletes, err));
-    return CV_OK;
+            CV_DO(read_manifest(&deletes, table, &rows[i], err));
+    return deletes.count ? check_files(&deletes, files, count, err) : CV_OK;
 }

@@ -299,6 +299,22 @@ static void new_position_deletes_stand_in_the_way(void **state)
     }
 }
 
+/* A delete file that names one data file applies to it wherever it lies itself, as after a change
+ * of the partitioning. */
+static void so_do_those_of_another_partition(void **state)
+{
+    struct cv_rewrite_result result;
+    struct cv_data_file file;
+
+    (void)state;
+    planned = plan();
+    file = deletes_for(&rival, CV_CONTENT_POSITION_DELETES, 20001, planned.inputs[1].path);
+    (void)commit_files(&rival, &file, 1, "overwrite");
+    CV_ASSERT_FAILS(rewrite(&planned, true, &result), CV_CONFLICT,
+                    "added position deletes that apply to", &err);
+    assert_non_null(strstr(err.message, planned.inputs[1].path));
+}
+
 static void deletes_of_other_files_do_not(void **state)
 {
     struct cv_column_metrics bounds = {.field_id = 2147483546,
@@ -673,6 +689,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_v1_table_is_rewritten, set_up_v1, tear_down),
         TEST(appends_that_come_between_survive),
         TEST(new_position_deletes_stand_in_the_way),
+        TEST(so_do_those_of_another_partition),
         TEST(deletes_of_other_files_do_not),
         TEST(equality_deletes_apply_to_an_older_number),
         TEST(inputs_that_are_gone_stand_in_the_way),

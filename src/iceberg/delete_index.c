@@ -2,10 +2,11 @@
  *
  * The delete index. Delete files that name one data file are found by its path, the others by
  * partition; equality deletes of an unpartitioned spec apply everywhere. */
-#include "data/deletes.h"
+#include "iceberg/delete_index.h"
 
 #include "base/map.h"
 #include "iceberg/projection.h"
+#include "iceberg/snapshot_files.h"
 
 #include <stdlib.h>
 
@@ -23,17 +24,6 @@ struct cv_delete_index {
     struct cv_map by_path;
     struct delete_list global; /* equality deletes of an unpartitioned spec */
 };
-
-/* --- keys ------------------------------------------------------------------------------------ */
-
-static void partition_key(const struct cv_table_metadata *metadata, const struct cv_data_file *file,
-                          struct cv_buf *out)
-{
-    const struct cv_partition_spec *spec = cv_table_metadata_spec_by_id(metadata, file->spec_id);
-
-    cv_buf_clear(out);
-    cv_partition_key(file->spec_id, file->partition, spec ? spec->field_count : 0, out);
-}
 
 static const struct cv_column_metrics *find_metrics(const struct cv_file_metrics *metrics,
                                                     int32_t field_id)
@@ -122,7 +112,7 @@ struct cv_delete_index *cv_delete_index_new(const struct cv_manifest_entry *cons
         } else if (map == &index->equality && spec && spec->field_count == 0) {
             add(&index->global, deletes[i]);
         } else {
-            partition_key(metadata, file, &key);
+            cv_data_file_partition_key(file, metadata, &key);
             add(list_of(map, key.data, key.length), deletes[i]);
         }
     }
@@ -278,7 +268,7 @@ void cv_delete_index_find(const struct cv_delete_index *index, const struct cv_m
 
     find_in(&finding, &index->global);
     if (index->equality.count || index->position.count) {
-        partition_key(index->metadata, &data->file, &key);
+        cv_data_file_partition_key(&data->file, index->metadata, &key);
         find_in(&finding, cv_map_get(&index->equality, key.data, key.length));
         find_in(&finding, cv_map_get(&index->position, key.data, key.length));
     }

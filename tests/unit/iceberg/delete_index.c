@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which deletes apply to which data file: the rules of the spec's Scan Planning one by one. */
-#include "data/deletes.h"
+#include "iceberg/delete_index.h"
 #include "test.h"
 
 #include <math.h>
