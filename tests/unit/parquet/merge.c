@@ -320,12 +320,12 @@ static void places_outside_their_chunk_are_refused(void **state)
     write_inputs(&m, 250, 100);
     m.out.options.row_group_bytes = 200;
     for (size_t i = 0; i < CV_ARRAY_LENGTH(wrong); i++) {
+        struct memory_output out;
         CV_CLEANUP(cv_parquet_footer_freep) struct cv_parquet_footer *footer = NULL;
         CV_CLEANUP(cv_parquet_merger_abortp) struct cv_parquet_merger *merger = NULL;
         CV_CLEANUP(cv_buf_release) struct cv_buf index = CV_BUF_INIT(0);
         struct cv_thrift_writer thrift = CV_THRIFT_WRITER(&index);
         struct cv_error err = CV_ERROR_INIT;
-        struct memory_output out;
         struct cv_parquet_chunk *chunk;
 
         CV_ASSERT_OK(cv_parquet_footer_read(&m.stores[0].store, "0", -1, &footer, &err), &err);
