@@ -7,7 +7,6 @@
 #define CALVE_PARQUET_FOOTER_H
 
 #include "base/limits.h"
-#include "base/properties.h"
 #include "base/str.h"
 #include "storage/store.h"
 
@@ -15,7 +14,6 @@
 #define CV_PARQUET_GROUPS_MAX       ((size_t)1 << 20)
 #define CV_PARQUET_NODES_MAX        ((size_t)1 << 16)      /* of the schema */
 #define CV_PARQUET_DEPTH_MAX        (2 * CV_DEPTH_MAX + 2) /* a list is two nodes deep */
-#define CV_PARQUET_METADATA_MAX     ((size_t)4096)         /* entries of key_value_metadata */
 
 enum cv_parquet_type {
     CV_PARQUET_BOOLEAN = 0,
@@ -116,8 +114,6 @@ struct cv_parquet_chunk {
     int32_t column_index_length;
     int64_t offset_index_offset; /* -1 = none */
     int32_t offset_index_length;
-    int64_t bloom_offset; /* -1 = none */
-    int32_t bloom_length; /* -1 = not told */
 };
 
 /* Where the chunk's first byte is: its dictionary page or its first data page. */
@@ -130,8 +126,7 @@ static inline int64_t cv_parquet_chunk_start(const struct cv_parquet_chunk *chun
 
 struct cv_parquet_group {
     int64_t row_count;
-    int64_t first_row; /* in the file */
-    int64_t plain_size;
+    int64_t first_row;               /* in the file */
     struct cv_parquet_chunk *chunks; /* one per leaf */
 };
 
@@ -139,14 +134,12 @@ struct cv_parquet_footer {
     struct cv_arena arena;
     int64_t file_size;
     int64_t row_count;
-    const char *created_by; /* "" when absent */
     struct cv_parquet_node *nodes;
     uint32_t node_count;
     uint32_t *leaves; /* node of each leaf */
     uint32_t leaf_count;
     struct cv_parquet_group *groups;
     size_t group_count;
-    struct cv_properties metadata; /* key_value_metadata */
 };
 
 /* Parses the bytes of a FileMetaData, of which nothing is kept. An encrypted file is

@@ -28,7 +28,7 @@ const char *cv_footer_text(struct cv_footer_parser *parser, struct cv_str text)
 
 /* ColumnMetaData: 1 type, 2 encodings, 3 path_in_schema, 4 codec, 5 num_values,
  * 6 total_uncompressed_size, 7 total_compressed_size, 9 data_page_offset,
- * 11 dictionary_page_offset, 12 statistics, 14 bloom_filter_offset, 15 bloom_filter_length. */
+ * 11 dictionary_page_offset, 12 statistics. */
 static void parse_chunk_meta(struct cv_footer_parser *parser, struct cv_parquet_chunk *chunk,
                              int32_t *ret_type)
 {
@@ -60,10 +60,6 @@ static void parse_chunk_meta(struct cv_footer_parser *parser, struct cv_parquet_
         } else if (f.id == 12) {
             cv_thrift_read_struct(r, &f);
             cv_parse_statistics(&parser->thrift, &chunk->statistics);
-        } else if (f.id == 14) {
-            chunk->bloom_offset = cv_thrift_read_i64(r, &f);
-        } else if (f.id == 15 && f.type == CV_THRIFT_I32) { /* Dremio has a list there */
-            chunk->bloom_length = cv_thrift_read_i32(r, &f);
         } else {
             cv_thrift_skip(r, f.type);
         }
@@ -73,7 +69,7 @@ static void parse_chunk_meta(struct cv_footer_parser *parser, struct cv_parquet_
 /* An aid to reading that is not where it could be is not there. */
 static void check_aid(int64_t file_size, int64_t *offset, int32_t *length)
 {
-    if (*offset >= 4 && *offset < file_size && *length >= -1 && *length <= file_size - *offset)
+    if (*offset >= 4 && *offset < file_size && *length >= 0 && *length <= file_size - *offset)
         return;
     *offset = -1;
     *length = 0;
@@ -88,7 +84,6 @@ static enum cv_code check_place(const struct cv_parquet_footer *footer,
         chunk->dictionary_offset = -1;
     check_aid(footer->file_size, &chunk->column_index_offset, &chunk->column_index_length);
     check_aid(footer->file_size, &chunk->offset_index_offset, &chunk->offset_index_length);
-    check_aid(footer->file_size, &chunk->bloom_offset, &chunk->bloom_length);
     if (chunk->value_count == 0) { /* nobody reads it, and some writers give it no place */
         chunk->dictionary_offset = -1;
         chunk->data_offset = 4;
@@ -125,8 +120,6 @@ static enum cv_code parse_chunk(struct cv_footer_parser *parser, const struct cv
         .statistics.null_count = -1,
         .column_index_offset = -1,
         .offset_index_offset = -1,
-        .bloom_offset = -1,
-        .bloom_length = -1,
     };
     cv_thrift_read_begin_struct(r);
     while (cv_thrift_read_field(r, &f)) {
@@ -205,7 +198,7 @@ static enum cv_code check_group(const struct cv_parquet_footer *footer,
     return CV_OK;
 }
 
-/* RowGroup: 1 columns, 2 total_byte_size, 3 num_rows. */
+/* RowGroup: 1 columns, 3 num_rows. */
 static enum cv_code parse_group(struct cv_footer_parser *parser, struct cv_parquet_group *group,
                                 struct cv_error *err)
 {
@@ -216,8 +209,6 @@ static enum cv_code parse_group(struct cv_footer_parser *parser, struct cv_parqu
     while (cv_thrift_read_field(r, &f)) {
         if (f.id == 1)
             CV_DO(parse_chunks(parser, &f, group, err));
-        else if (f.id == 2)
-            group->plain_size = cv_thrift_read_i64(r, &f);
         else if (f.id == 3)
             group->row_count = cv_thrift_read_i64(r, &f);
         else
@@ -251,37 +242,6 @@ static enum cv_code parse_groups(struct cv_footer_parser *parser,
     return CV_OK;
 }
 
-static enum cv_code parse_metadata(struct cv_footer_parser *parser,
-                                   const struct cv_thrift_field *field, struct cv_error *err)
-{
-    struct cv_thrift_reader *r = &parser->thrift;
-    size_t count = cv_thrift_read_list(r, field, CV_THRIFT_STRUCT);
-
-    if (count > CV_PARQUET_METADATA_MAX)
-        return cv_fail(err, CV_LIMIT,
-                       "the footer has %zu keys and values, more than the %zu allowed", count,
-                       CV_PARQUET_METADATA_MAX);
-    for (size_t i = 0; i < count; i++) {
-        CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-        struct cv_str key = {"", 0};
-        struct cv_str value = {"", 0};
-        struct cv_thrift_field f;
-
-        cv_thrift_read_begin_struct(r);
-        while (cv_thrift_read_field(r, &f)) {
-            if (f.id == 1)
-                key = cv_thrift_read_binary(r, &f);
-            else if (f.id == 2)
-                value = cv_thrift_read_binary(r, &f);
-            else
-                cv_thrift_skip(r, f.type);
-        }
-        cv_properties_set(&parser->footer->metadata, cv_arena_strndup(&arena, key.ptr, key.length),
-                          cv_arena_strndup(&arena, value.ptr, value.length));
-    }
-    return CV_OK;
-}
-
 /* A list of the union ColumnOrder, whose field 1 is TypeDefinedOrder. */
 static void parse_orders(struct cv_footer_parser *parser, const struct cv_thrift_field *field)
 {
@@ -300,8 +260,7 @@ static void parse_orders(struct cv_footer_parser *parser, const struct cv_thrift
     }
 }
 
-/* FileMetaData: 1 version, 2 schema, 3 num_rows, 4 row_groups, 5 key_value_metadata, 6 created_by,
- * 7 column_orders, 8 encryption_algorithm. */
+/* FileMetaData: 2 schema, 3 num_rows, 4 row_groups, 7 column_orders, 8 encryption_algorithm. */
 static enum cv_code parse_file(struct cv_footer_parser *parser, struct cv_error *err)
 {
     struct cv_thrift_reader *r = &parser->thrift;
@@ -316,10 +275,6 @@ static enum cv_code parse_file(struct cv_footer_parser *parser, struct cv_error 
             footer->row_count = cv_thrift_read_i64(r, &f);
         } else if (f.id == 4) {
             CV_DO(parse_groups(parser, &f, err));
-        } else if (f.id == 5) {
-            CV_DO(parse_metadata(parser, &f, err));
-        } else if (f.id == 6) {
-            footer->created_by = cv_footer_text(parser, cv_thrift_read_binary(r, &f));
         } else if (f.id == 7) {
             parse_orders(parser, &f);
         } else {
@@ -372,7 +327,6 @@ enum cv_code cv_parquet_footer_parse(const void *bytes, size_t length, int64_t f
     struct cv_footer_parser parser = {.footer = footer};
 
     footer->file_size = file_size;
-    footer->created_by = "";
     cv_thrift_reader_init(&parser.thrift, bytes, length);
     CV_DO(parse_file(&parser, err));
     CV_DO(finish(&parser, err));
@@ -384,7 +338,6 @@ void cv_parquet_footer_free(struct cv_parquet_footer *footer)
 {
     if (!footer)
         return;
-    cv_properties_release(&footer->metadata);
     cv_arena_release(&footer->arena);
     free(footer);
 }
