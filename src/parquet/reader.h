@@ -61,11 +61,4 @@ struct cv_parquet_group_columns {
 bool cv_parquet_group_column(void *group_columns, const struct cv_field *field,
                              struct cv_predicate_column *ret_column);
 
-/* The Iceberg schema that a file without a table has: its own field ids, or ids given in order from
- * 1; types of the nearest kind (unsigned 32-bit and INT64 as long, nanoseconds cut to µs). For
- * tests, and for tables of files. In the arena. */
-enum cv_code cv_parquet_file_schema(const struct cv_parquet_footer *footer, struct cv_arena *arena,
-                                    struct cv_schema *ret_schema,
-                                    struct cv_name_mapping *ret_mapping, struct cv_error *err);
-
 #endif

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "memory_store.h"
-#include "parquet/reader.h"
+#include "parquet_schema.h"
 
 #define BATCHES_MAX 64
 
@@ -59,7 +59,7 @@ static void read_own(struct cv_store *store, struct cv_parquet_read *read, struc
     struct cv_name_mapping mapping;
 
     if (cv_parquet_footer_read(store, "x", -1, &footer, NULL) != CV_OK ||
-        cv_parquet_file_schema(footer, arena, &schema, &mapping, NULL) != CV_OK)
+        parquet_schema(footer, arena, &schema, &mapping, NULL) != CV_OK)
         return;
     read->schema = &schema;
     read->mapping = &mapping;

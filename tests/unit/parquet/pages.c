@@ -5,7 +5,7 @@
  * and encodings that are refused. */
 #include "codec/thrift.h"
 #include "memory_store.h"
-#include "parquet/reader.h"
+#include "parquet_schema.h"
 #include "test.h"
 
 enum { REQUIRED = 0, OPTIONAL = 1, REPEATED = 2 };
@@ -122,7 +122,7 @@ static enum cv_code read_text(struct cv_buf *text, size_t batch_rows, struct cv_
     cv_buf_clear(text);
     memory_store_init(&memory, bytes.data, bytes.length);
     CV_DO(cv_parquet_footer_read(&memory.store, "x", -1, &footer, err));
-    CV_DO(cv_parquet_file_schema(footer, &arena, &schema, &mapping, err));
+    CV_DO(parquet_schema(footer, &arena, &schema, &mapping, err));
     CV_DO(cv_parquet_reader_open(&memory.store, "x", -1, cv_steal(footer), &read, &reader, err));
     for (;;) {
         const struct cv_column *column;

@@ -7,7 +7,7 @@
  *
  * A schema binds by name. `columns` keeps the first N of the file's own. With `count` only the
  * number of rows is printed. A file that cannot be read gives a line "error: …". */
-#include "parquet/reader.h"
+#include "parquet_schema.h"
 #include "print_rows.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static enum cv_code choose_schema(const struct wish *wish, const struct cv_parqu
         cv_name_mapping_of_schema(ret_schema, arena, ret_mapping);
         return CV_OK;
     }
-    CV_DO(cv_parquet_file_schema(footer, arena, ret_schema, ret_mapping, err));
+    CV_DO(parquet_schema(footer, arena, ret_schema, ret_mapping, err));
     ret_schema->root.field_count = CV_MIN(ret_schema->root.field_count, wish->columns);
     return CV_OK;
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Iceberg schema that a Parquet file has of itself, for files that stand alone. */
+ * The Iceberg schema that a Parquet file without a table has, so that tests can read any file: its
+ * own field ids, or ids given in order from 1; types of the nearest kind (unsigned 32-bit and INT64
+ * as long, nanoseconds cut to µs). */
+#ifndef CALVE_TESTS_PARQUET_SCHEMA_H
+#define CALVE_TESTS_PARQUET_SCHEMA_H
+
 #include "parquet/reader_int.h"
 
 struct builder {
@@ -183,9 +188,10 @@ static int32_t highest_id(const struct cv_parquet_footer *footer)
     return highest;
 }
 
-enum cv_code cv_parquet_file_schema(const struct cv_parquet_footer *footer, struct cv_arena *arena,
-                                    struct cv_schema *ret_schema,
-                                    struct cv_name_mapping *ret_mapping, struct cv_error *err)
+/* In the arena. */
+static inline enum cv_code parquet_schema(const struct cv_parquet_footer *footer,
+                                          struct cv_arena *arena, struct cv_schema *ret_schema,
+                                          struct cv_name_mapping *ret_mapping, struct cv_error *err)
 {
     struct builder builder = {
         .footer = footer, .arena = arena, .by_id = cv_read_file_has_ids(footer), .next_id = 1};
@@ -203,3 +209,5 @@ enum cv_code cv_parquet_file_schema(const struct cv_parquet_footer *footer, stru
     cv_name_mapping_of_schema(ret_schema, arena, ret_mapping);
     return CV_OK;
 }
+
+#endif
