@@ -180,6 +180,12 @@ void cv_judge_broker(struct cv_doctor *d)
     finding->expected = "tells what is wrong with the connection";
 }
 
+/* Rounded down, of as much as retention.ms may be: people write INT64_MAX for "for ever". */
+static int64_t percent_of(int64_t value, int64_t percent)
+{
+    return value / 100 * percent + value % 100 * percent / 100;
+}
+
 static int64_t lag_of(const struct cv_partition_health *p)
 {
     return CV_MAX(p->latest - CV_MAX(p->position, p->earliest), 0);
@@ -198,8 +204,8 @@ void cv_judge_headroom(struct cv_doctor *d)
 
         if (!topic || topic->retention_ms < 0 || p->unread_ms < 0)
             continue;
-        left_ms = p->unread_ms + topic->retention_ms - d->now_ms;
-        if (left_ms * 100 >= topic->retention_ms * HEADROOM_PERCENT ||
+        left_ms = topic->retention_ms - CV_MAX(d->now_ms - p->unread_ms, 0);
+        if (left_ms >= percent_of(topic->retention_ms, HEADROOM_PERCENT) ||
             (worst && left_ms >= least_ms))
             continue;
         worst = p;
@@ -216,7 +222,7 @@ void cv_judge_headroom(struct cv_doctor *d)
                                      "(%s left): retention.ms is %s",
                       worst->topic, worst->partition, cv_doctor_duration(d, least_ms),
                       cv_doctor_duration(d, retention_ms));
-    if (least_ms * 100 < retention_ms * HEADROOM_CRITICAL)
+    if (least_ms < percent_of(retention_ms, HEADROOM_CRITICAL))
         finding->severity = CV_SEVERITY_CRITICAL;
     finding->why = "what the broker deletes before it was read is lost";
     finding->command =

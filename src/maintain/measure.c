@@ -130,7 +130,7 @@ static enum cv_code count_entry(struct measuring *m, const struct cv_manifest_en
     partition->files++;
     partition->bytes += bytes;
     if (bytes < measures->target_bytes / 100 * SMALL_PERCENT ||
-        bytes > measures->target_bytes / 100 * LARGE_PERCENT) {
+        bytes > CV_MIN(measures->target_bytes / 100, INT64_MAX / LARGE_PERCENT) * LARGE_PERCENT) {
         partition->candidate_files++;
         partition->candidate_bytes += bytes;
     }
@@ -160,7 +160,7 @@ static enum cv_code count_manifest(struct measuring *m, const struct cv_manifest
 /* Files that as many bytes need, at least one. */
 static int64_t files_for(int64_t bytes, int64_t target)
 {
-    return CV_MAX((bytes + target - 1) / target, 1);
+    return CV_MAX(bytes / target + (bytes % target != 0), 1);
 }
 
 static void count_manifests(struct cv_table *table, const struct cv_manifest_file *rows,

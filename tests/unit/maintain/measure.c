@@ -86,6 +86,23 @@ static void files_that_no_rewrite_takes_are_not_mergeable(void **state)
     assert_int_equal(m.mergeable_files, 0);
 }
 
+/* A target for "as large as can be": nothing overflows, and one file would do. */
+static void a_target_may_be_the_largest_number(void **state)
+{
+    static const char *const largest[] = {"write.target-file-size-bytes=9223372036854775807",
+                                          "commit.manifest.target-size-bytes=9223372036854775807"};
+    struct cv_table *table = fixture_table(&f, "day", largest, 2);
+    struct cv_table_measures m;
+
+    (void)state;
+    add(table, 20000, 100);
+    add(table, 20000, CV_FILE_COUNT_MAX);
+    m = measure(table, NULL);
+    assert_int_equal(m.avoidable_files, 1);
+    assert_int_equal(m.mergeable_files, 1);
+    assert_int_equal(m.avoidable_manifests, 1);
+}
+
 static bool first_day_is_busy(void *context, const struct cv_partition_spec *spec,
                               const struct cv_value *partition)
 {
@@ -195,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(avoidable_files_are_by_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_that_no_rewrite_takes_are_not_mergeable, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_target_may_be_the_largest_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(open_partitions_are_not_judged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_that_never_close_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_table_has_zeros, set_up, tear_down),
