@@ -107,6 +107,7 @@ static enum cv_code advise_expiry(struct cv_doctor *d, struct cv_error *err)
 struct split {
     struct cv_doctor *d;
     struct cv_location_set *live, *data, *metadata;
+    struct cv_location_key folder; /* of the table */
     bool overflow; /* more live files than `live` has room for */
 };
 
@@ -117,12 +118,17 @@ static void split_release(struct split *split)
     cv_location_set_free(split->metadata);
 }
 
-/* By path alone, as orphan removal compares: file:/a, file:///a and /a are one, s3 and s3a, too. */
-static struct cv_str path_of(struct cv_str location, struct cv_location_key *key)
+static bool make_key(struct cv_str location, struct cv_location_key *key)
 {
     static const struct cv_location_rules none;
 
-    if (!cv_location_key_make(&none, location, key))
+    return cv_location_key_make(&none, location, key);
+}
+
+/* By path alone, as orphan removal compares: file:/a, file:///a and /a are one, s3 and s3a, too. */
+static struct cv_str path_of(struct cv_str location, struct cv_location_key *key)
+{
+    if (!make_key(location, key))
         return location;
     return (struct cv_str){key->path, key->path_length};
 }
@@ -184,13 +190,19 @@ static void count(int64_t *bytes, int64_t *files, int64_t size)
     (*files)++;
 }
 
-static void count_orphan(struct cv_storage_split *storage, const struct cv_listed_file *file,
-                         int64_t age_ms)
+/* Settled is what orphan removal would take: of a known age, and not hidden. */
+static void count_orphan(struct split *split, const struct cv_listed_file *file)
 {
-    if (age_ms < YOUNG_MS)
+    struct cv_storage_split *storage = &split->d->exam->storage;
+    int64_t age_ms = split->d->now_ms - file->modified_ms;
+    bool has_age = file->modified_ms >= 0;
+    struct cv_location_key key;
+
+    if (has_age && age_ms < YOUNG_MS)
         return;
     count(&storage->orphan_bytes, &storage->orphan_files, file->size);
-    if (age_ms >= SETTLED_MS)
+    if (has_age && age_ms >= SETTLED_MS && make_key(cv_str_from(file->location), &key) &&
+        !cv_location_key_hidden(&key, &split->folder, split->d->metadata))
         count(&storage->settled_orphan_bytes, &storage->settled_orphan_files, file->size);
 }
 
@@ -211,7 +223,7 @@ static enum cv_code count_listed(void *context, const struct cv_listed_file *fil
              cv_text_ends_with(file->location, "/version-hint.text"))
         count(&storage->metadata_bytes, &storage->metadata_files, file->size);
     else
-        count_orphan(storage, file, split->d->now_ms - file->modified_ms);
+        count_orphan(split, file);
     return CV_OK;
 }
 
@@ -267,6 +279,8 @@ static enum cv_code list_folder(struct split *split, struct cv_error *err)
 
     if (split->overflow)
         return cv_fail(err, CV_LIMIT, "too many live files");
+    if (!make_key(cv_str_from(d->metadata->location), &split->folder))
+        return cv_fail(err, CV_LIMIT, "the table's location is too long");
     CV_DO(reach_all(split, err));
     CV_DO(note_table_files(split, err));
     return cv_store_list(d->config->table->store, d->metadata->location, count_listed, split, err);

@@ -151,3 +151,33 @@ bool cv_location_key_below(const struct cv_location_key *key, const struct cv_lo
            memcmp(key->path, folder->path, folder->path_length) == 0 &&
            (key->path[folder->path_length] == '/' || !key->path[folder->path_length]);
 }
+
+static bool is_hidden(struct cv_str part, const struct cv_table_metadata *metadata)
+{
+    if (!part.length || (part.ptr[0] != '_' && part.ptr[0] != '.'))
+        return false;
+    for (size_t i = 0; i < metadata->spec_count; i++)
+        for (size_t k = 0; k < metadata->specs[i].field_count; k++) {
+            struct cv_str name = cv_str_from(metadata->specs[i].fields[k].name);
+
+            if (part.length > name.length && part.ptr[name.length] == '=' &&
+                memcmp(part.ptr, name.ptr, name.length) == 0)
+                return false;
+        }
+    return true;
+}
+
+bool cv_location_key_hidden(const struct cv_location_key *key, const struct cv_location_key *folder,
+                            const struct cv_table_metadata *metadata)
+{
+    const char *at = key->path + CV_MIN(folder->path_length, key->path_length);
+
+    while (*at) {
+        size_t length = strcspn(at, "/");
+
+        if (is_hidden((struct cv_str){at, length}, metadata))
+            return true;
+        at += length + (at[length] == '/');
+    }
+    return false;
+}

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/properties.h"
+#include "iceberg/metadata.h"
 
 #define CV_LOCATION_PREFIX_BYTES 320
 
@@ -32,5 +33,9 @@ bool cv_location_key_make(const struct cv_location_rules *rules, struct cv_str l
                           struct cv_location_key *ret_key);
 /* True for the folder itself and what is below it, by path alone. */
 bool cv_location_key_below(const struct cv_location_key *key, const struct cv_location_key *folder);
+/* A part below the folder begins with "_" or "." and is no folder of a partition field of that
+ * name: orphan removal leaves such files alone, as Spark's does. */
+bool cv_location_key_hidden(const struct cv_location_key *key, const struct cv_location_key *folder,
+                            const struct cv_table_metadata *metadata);
 
 #endif

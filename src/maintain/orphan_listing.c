@@ -96,39 +96,6 @@ enum cv_code cv_orphan_name_files(struct cv_orphan_search *search, struct cv_loc
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-/* A part that begins with "_" or "." and is no folder of a partition field of that name. */
-static bool is_hidden(const struct cv_orphan_search *search, struct cv_str part)
-{
-    const struct cv_table_metadata *metadata = search->maintenance->table->metadata;
-
-    if (!part.length || (part.ptr[0] != '_' && part.ptr[0] != '.'))
-        return false;
-    for (size_t i = 0; i < metadata->spec_count; i++)
-        for (size_t k = 0; k < metadata->specs[i].field_count; k++) {
-            struct cv_str name = cv_str_from(metadata->specs[i].fields[k].name);
-
-            if (part.length > name.length && part.ptr[name.length] == '=' &&
-                memcmp(part.ptr, name.ptr, name.length) == 0)
-                return false;
-        }
-    return true;
-}
-
-static bool has_hidden_part(const struct cv_orphan_search *search,
-                            const struct cv_location_key *key)
-{
-    const char *at = key->path + search->folder.path_length;
-
-    while (*at) {
-        size_t length = strcspn(at, "/");
-
-        if (is_hidden(search, (struct cv_str){at, length}))
-            return true;
-        at += length + (at[length] == '/');
-    }
-    return false;
-}
-
 /* Named, but for its scheme or authority. */
 static bool conflicts(struct cv_orphan_search *search, const struct cv_location_key *key)
 {
@@ -190,7 +157,7 @@ static enum cv_code judge(void *context, const struct cv_listed_file *file, stru
         search->kept++;
         return CV_OK;
     }
-    if (has_hidden_part(search, &key)) {
+    if (cv_location_key_hidden(&key, &search->folder, search->maintenance->table->metadata)) {
         search->hidden++;
         return CV_OK;
     }

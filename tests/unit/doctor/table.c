@@ -264,6 +264,25 @@ static void orphans(void **state)
     assert_int_equal(exam.storage.settled_orphan_files, 1);
 }
 
+/* What remove-orphan-files leaves alone as Spark does is no finding: --fix could not heal it. */
+static void hidden_files_are_not_to_be_removed(void **state)
+{
+    struct cv_table *table = filled_table("day", cleaned, 1, 2);
+    const char *hidden =
+        cv_arena_printf(&f.arena, "%s/wh/shop/orders/data/.old.parquet.crc", f.folder);
+    struct utimbuf times = {0, cv_now_ms() / 1000 - 4 * 86400};
+
+    (void)state;
+    CV_ASSERT_OK(cv_store_write(table->store, cv_arena_printf(&f.arena, "file://%s", hidden),
+                                "12345", 5, &err),
+                 &err);
+    assert_int_equal(utime(hidden, &times), 0);
+    examine_at(table, cv_now_ms());
+    assert_int_equal(exam.storage.orphan_files, 1);
+    assert_int_equal(exam.storage.settled_orphan_files, 0);
+    assert_not_found(&exam, "orphan-dry-run");
+}
+
 /* A data file on the disk that only an older snapshot names is old; one of the head is live. */
 static void older_snapshots_hold_bytes(void **state)
 {
@@ -362,6 +381,7 @@ int main(void)
         TEST(refs_pin_snapshots),
         TEST(foreign_writers),
         TEST(orphans),
+        TEST(hidden_files_are_not_to_be_removed),
         TEST(older_snapshots_hold_bytes),
         TEST(a_missing_metadata_file_is_told),
         TEST(every_finding_is_documented),
