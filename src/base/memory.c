@@ -140,21 +140,29 @@ char *cv_arena_strdup(struct cv_arena *arena, const char *text)
     return cv_arena_strndup(arena, text, strlen(text));
 }
 
-char *cv_arena_printf(struct cv_arena *arena, const char *format, ...)
+char *cv_arena_vprintf(struct cv_arena *arena, const char *format, va_list args)
 {
-    va_list args;
     va_list again;
     int length;
     char *text;
 
-    va_start(args, format);
     va_copy(again, args);
     length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     text = cv_arena_alloc(arena, (size_t)(length < 0 ? 0 : length) + 1);
     if (length > 0)
         (void)vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
+    return text;
+}
+
+char *cv_arena_printf(struct cv_arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = cv_arena_vprintf(arena, format, args);
+    va_end(args);
     return text;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 
 #define CV_CLEANUP(function) __attribute__((cleanup(function)))
@@ -65,6 +66,7 @@ void *cv_arena_copy(struct cv_arena *arena, const void *bytes, size_t length);
 char *cv_arena_strdup(struct cv_arena *arena, const char *text);
 char *cv_arena_strndup(struct cv_arena *arena, const char *text, size_t length);
 char *cv_arena_printf(struct cv_arena *arena, const char *format, ...) CV_PRINTF(2, 3);
+char *cv_arena_vprintf(struct cv_arena *arena, const char *format, va_list args);
 void cv_arena_reset(struct cv_arena *arena);
 void cv_arena_release(struct cv_arena *arena);
 

@@ -235,13 +235,15 @@ static void print_exam(const struct patient *patient, const struct cv_examinatio
 
 static void hint_fix(struct patient *patient, struct cv_examination *exam)
 {
+    const char *config = patient->args->config;
     struct cv_fix_step steps[CV_FIX_STEPS_MAX];
     size_t count = patient->lake.table ? cv_fix_plan(&patient->config, exam, steps) : 0;
 
     if (count && !patient->args->json)
         (void)fprintf(patient->report.out, "calve doctor %s%s%s --fix runs %zu of these commands\n",
-                      patient->report.subject, patient->args->config ? " --config " : "",
-                      patient->args->config ? patient->args->config : "", count);
+                      cv_doctor_quoted(patient->report.subject, &patient->arena),
+                      config ? " --config " : "",
+                      config ? cv_doctor_quoted(config, &patient->arena) : "", count);
     cv_fix_plan_release(steps, count);
 }
 

@@ -97,6 +97,8 @@ struct cv_fix_step {
 size_t cv_fix_plan(const struct cv_examine_config *config, struct cv_examination *examination,
                    struct cv_fix_step steps[CV_FIX_STEPS_MAX]);
 void cv_fix_plan_release(struct cv_fix_step steps[CV_FIX_STEPS_MAX], size_t count);
+/* As one word of a shell's command: as it is, or in double quotes with what these need. */
+const char *cv_doctor_quoted(const char *value, struct cv_arena *arena);
 /* "2026-11-29 10:00:00" for older_than, `window_ms` before now. */
 const char *cv_expiry_time(int64_t now_ms, int64_t window_ms, struct cv_arena *arena);
 

@@ -37,14 +37,6 @@ static const struct cv_finding_row rows[] = {
     {"storage-split", CV_SEVERITY_NOTE, cv_judge_storage},
 };
 
-static const char *text_of(struct cv_doctor *d, const char *format, va_list args)
-{
-    char text[CV_ERROR_MESSAGE_BYTES];
-
-    (void)vsnprintf(text, sizeof text, format, args);
-    return cv_arena_strdup(d->arena, text);
-}
-
 struct cv_finding *cv_doctor_add(struct cv_doctor *d, int64_t number, const char *format, ...)
 {
     struct cv_examination *exam = d->exam;
@@ -59,7 +51,7 @@ struct cv_finding *cv_doctor_add(struct cv_doctor *d, int64_t number, const char
                                    .why = "",
                                    .expected = ""};
     va_start(args, format);
-    finding->what = text_of(d, format, args);
+    finding->what = cv_arena_vprintf(d->arena, format, args);
     va_end(args);
     return finding;
 }
@@ -70,7 +62,7 @@ const char *cv_doctor_text(struct cv_doctor *d, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    text = text_of(d, format, args);
+    text = cv_arena_vprintf(d->arena, format, args);
     va_end(args);
     return text;
 }
@@ -101,16 +93,27 @@ const char *cv_doctor_duration(struct cv_doctor *d, int64_t ms)
     return cv_doctor_text(d, "%lld ms", (long long)CV_MAX(ms, 0));
 }
 
-const char *cv_doctor_config_flag(const struct cv_examine_config *config, struct cv_arena *arena)
+const char *cv_doctor_quoted(const char *value, struct cv_arena *arena)
 {
-    return config->config ? cv_arena_printf(arena, " --config %s", config->config) : "";
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
+
+    if (*value && !strpbrk(value, " \t\n'\"$&;<>|*?()[]{}~#\\`!"))
+        return value;
+    cv_buf_append_byte(&text, '"');
+    for (const char *c = value; *c; c++) {
+        if (strchr("\"$`\\", *c))
+            cv_buf_append_byte(&text, '\\');
+        cv_buf_append_byte(&text, (uint8_t)*c);
+    }
+    cv_buf_append_byte(&text, '"');
+    return cv_arena_strdup(arena, cv_buf_text(&text));
 }
 
-/* In quotes where a shell would take it apart. */
-static const char *quoted(const char *value, struct cv_arena *arena)
+const char *cv_doctor_config_flag(const struct cv_examine_config *config, struct cv_arena *arena)
 {
-    return strpbrk(value, " '\"$&;<>|*?()[]{}~#\\`!") ? cv_arena_printf(arena, "\"%s\"", value)
-                                                      : value;
+    if (!config->config)
+        return "";
+    return cv_arena_printf(arena, " --config %s", cv_doctor_quoted(config->config, arena));
 }
 
 /* "older_than" → "older-than", as the command's flags are spelt. */
@@ -129,12 +132,13 @@ const char *cv_doctor_command(const struct cv_examine_config *config,
                               const struct cv_properties *arguments, struct cv_arena *arena)
 {
     char *command = cv_arena_printf(arena, "calve maintain %s %s%s", procedure->name,
-                                    config->table_name, cv_doctor_config_flag(config, arena));
+                                    cv_doctor_quoted(config->table_name, arena),
+                                    cv_doctor_config_flag(config, arena));
 
     for (size_t i = 0; i < arguments->count; i++)
         command =
             cv_arena_printf(arena, "%s --%s %s", command, flag_of(arguments->items[i].key, arena),
-                            quoted(arguments->items[i].value, arena));
+                            cv_doctor_quoted(arguments->items[i].value, arena));
     return command;
 }
 

@@ -13,9 +13,10 @@
 #define STUCK_MS_MIN      (10 * 60 * CV_MS_PER_SECOND)
 #define FRESH_MS          CV_MS_PER_DAY
 
+/* As a word of a command. */
 static const char *job_file(const struct cv_doctor *d)
 {
-    return d->config->job->file.path;
+    return cv_doctor_quoted(d->config->job->file.path, d->arena);
 }
 
 /* --- checkpoint ------------------------------------------------------------------------------ */

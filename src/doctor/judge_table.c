@@ -23,6 +23,12 @@
 #define EXPIRED_TO_JUDGE    10
 #define HISTORY_WITHOUT_END 20 /* snapshots since the table's first one */
 
+/* The table's name as a word of a command. */
+static const char *table_word(const struct cv_doctor *d)
+{
+    return cv_doctor_quoted(d->config->table_name, d->arena);
+}
+
 static int64_t commits_per_day(const struct cv_doctor *d)
 {
     return d->exam->commit_gap_ms ? CV_MS_PER_DAY / d->exam->commit_gap_ms : 0;
@@ -33,7 +39,7 @@ static void advise_trigger(struct cv_doctor *d, struct cv_finding *finding)
 {
     if (d->config->job)
         finding->command = cv_doctor_text(d, "calve run %s -o sink.trigger=\"1 minute\"",
-                                          d->config->job->file.path);
+                                          cv_doctor_quoted(d->config->job->file.path, d->arena));
     finding->expected =
         d->config->job
             ? "at most 1440 commits a day; write the trigger into the job file to keep it"
@@ -190,7 +196,7 @@ void cv_judge_metadata_cleanup(struct cv_doctor *d)
                    "finds them";
     cv_properties_set(&finding->properties, key, "true");
     finding->command =
-        cv_doctor_text(d, "calve table set %s%s --property %s=true", d->config->table_name,
+        cv_doctor_text(d, "calve table set %s%s --property %s=true", table_word(d),
                        cv_doctor_config_flag(d->config, d->arena), key);
     finding->expected = "from the next commit on files that leave the log are deleted "
                         "(write.metadata.previous-versions-max, 100)";
@@ -215,8 +221,9 @@ void cv_judge_refs(struct cv_doctor *d)
         finding->why =
             "no expiry touches what a branch or tag needs, and this one has no age limit";
         finding->command =
-            cv_doctor_text(d, "calve maintain drop-%s %s%s --%s %s", kind, d->config->table_name,
-                           cv_doctor_config_flag(d->config, d->arena), kind, ref->name);
+            cv_doctor_text(d, "calve maintain drop-%s %s%s --%s %s", kind, table_word(d),
+                           cv_doctor_config_flag(d->config, d->arena), kind,
+                           cv_doctor_quoted(ref->name, d->arena));
         finding->expected = "if nobody needs it: the next expiry frees its snapshots";
     }
 }
@@ -467,6 +474,7 @@ void cv_judge_missing(struct cv_doctor *d)
 {
     const struct cv_examine_config *config = d->config;
     const char *flag = cv_doctor_config_flag(config, d->arena);
+    const char *table = table_word(d);
     struct cv_finding *finding;
     const char *newest;
 
@@ -479,12 +487,12 @@ void cv_judge_missing(struct cv_doctor *d)
         finding->command = cv_doctor_text(
             d,
             "calve table drop %s%s --yes && calve maintain register-table %s%s --metadata-file %s",
-            config->table_name, flag, config->table_name, flag, newest);
+            table, flag, table, flag, cv_doctor_quoted(newest, d->arena));
         finding->expected = "the table as of the newest metadata file that is left; compare its "
                             "snapshots with what should be there before you go on";
         return;
     }
-    finding->command = cv_doctor_text(d, "calve table drop %s%s --yes", config->table_name, flag);
+    finding->command = cv_doctor_text(d, "calve table drop %s%s --yes", table, flag);
     finding->expected = "takes the entry out: no metadata file is left in its folder, the table is "
                         "to be made anew";
 }

@@ -212,6 +212,26 @@ static void refs_pin_snapshots(void **state)
     assert_found(&exam, "ref-pins-snapshots", CV_SEVERITY_NOTE, tag.snapshot_id, "3 days old");
 }
 
+/* A name that somebody chose is one word of the command, whatever it holds. */
+static void names_of_others_are_quoted(void **state)
+{
+    struct cv_table *table = filled_table("day", cleaned, 1, 3);
+    struct cv_snapshot_ref branch = {
+        "x;rm $HOME", table->metadata->snapshots[0].id, false, -1, -1, -1};
+    struct cv_examine_config config = config_of(table, cv_now_ms() + 3 * DAY_MS);
+
+    (void)state;
+    CV_ASSERT_OK(cv_table_metadata_set_ref(table->metadata, &branch, &err), &err);
+    config.config = "my \"own\" lake`s.yaml";
+    CV_ASSERT_OK(cv_examine(&config, &exam, &err), &err);
+    assert_string_equal(found(&exam, "ref-pins-snapshots")->command,
+                        "calve maintain drop-branch lake.shop.orders --config "
+                        "\"my \\\"own\\\" lake\\`s.yaml\" --branch \"x;rm \\$HOME\"");
+    assert_string_equal(cv_doctor_quoted("", &f.arena), "\"\"");
+    assert_string_equal(cv_doctor_quoted("a\\b", &f.arena), "\"a\\\\b\"");
+    assert_string_equal(cv_doctor_quoted("s3://b/t/v1.json", &f.arena), "s3://b/t/v1.json");
+}
+
 static void foreign_writers(void **state)
 {
     struct cv_table *table = filled_table("day", cleaned, 1, 2);
@@ -379,6 +399,7 @@ int main(void)
         TEST(nobody_expires),
         TEST(metadata_cleanup_off),
         TEST(refs_pin_snapshots),
+        TEST(names_of_others_are_quoted),
         TEST(foreign_writers),
         TEST(orphans),
         TEST(hidden_files_are_not_to_be_removed),
