@@ -9,7 +9,6 @@
 #include "cli/stop.h"
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/time.h"
 #include "table/set_properties.h"
 
@@ -130,17 +129,6 @@ static enum cv_code examine(struct patient *patient, struct cv_examination *ret_
 
 /* --- --fix ----------------------------------------------------------------------------------- */
 
-static void on_progress(void *context, const struct cv_maintain_progress *progress)
-{
-    cv_progress_line_show(context, progress);
-}
-
-static void on_warning(void *context, const char *message)
-{
-    cv_progress_line_end(context);
-    cv_log_warning("%s", message);
-}
-
 static bool agrees(const struct patient *patient)
 {
     char answer[8] = "";
@@ -156,7 +144,7 @@ static enum cv_code run_procedure(struct patient *patient, struct cv_fix_step *s
                                   const struct cv_examination *exam, struct cv_error *err)
 {
     CV_CLEANUP(cv_maintain_result_release) struct cv_maintain_result result = {0};
-    struct cv_progress_line line = {0};
+    struct cv_speaker speaker = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct cv_maintenance maintenance = {
         .catalog = patient->lake.catalog,
         .table_name = patient->config.table_name,
@@ -165,9 +153,9 @@ static enum cv_code run_procedure(struct patient *patient, struct cv_fix_step *s
         .threads = patient->config.threads,
         .spill_directory = patient->spill_directory,
         .stopping = cv_stop_requested,
-        .progress = on_progress,
-        .warn = on_warning,
-        .context = &line,
+        .progress = cv_speaker_progress,
+        .warn = cv_speaker_warn,
+        .context = &speaker,
     };
     enum cv_code code;
 
@@ -176,7 +164,7 @@ static enum cv_code run_procedure(struct patient *patient, struct cv_fix_step *s
                           cv_expiry_time(cv_now_ms(), exam->expiry.window_ms, &patient->arena));
     CV_DO(cv_table_refresh(patient->lake.table, err));
     code = cv_procedure_run(step->procedure, &maintenance, &step->arguments, &result, err);
-    cv_progress_line_end(&line);
+    cv_progress_line_end(&speaker.line);
     CV_TRY(code, err, "%s", step->procedure->name);
     if (result.notes.length)
         (void)fputs(cv_buf_text(&result.notes), patient->report.out);

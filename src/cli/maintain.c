@@ -9,7 +9,6 @@
 #include "cli/text_table.h"
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "maintain/procedure.h"
 
 #include <ctype.h>
@@ -179,34 +178,6 @@ static enum cv_code fail_no_procedure(const char *name, struct cv_error *err)
     return CV_USAGE;
 }
 
-/* Progress and warnings of the run, from any of its threads. */
-struct speaker {
-    pthread_mutex_t lock;
-    struct cv_progress_line line;
-    bool quiet;
-};
-
-static void on_progress(void *context, const struct cv_maintain_progress *progress)
-{
-    struct speaker *speaker = context;
-
-    if (speaker->quiet)
-        return;
-    (void)pthread_mutex_lock(&speaker->lock);
-    cv_progress_line_show(&speaker->line, progress);
-    (void)pthread_mutex_unlock(&speaker->lock);
-}
-
-static void on_warning(void *context, const char *message)
-{
-    struct speaker *speaker = context;
-
-    (void)pthread_mutex_lock(&speaker->lock);
-    cv_progress_line_end(&speaker->line);
-    cv_log_warning("%s", message);
-    (void)pthread_mutex_unlock(&speaker->lock);
-}
-
 /* A single row is shown a line per column. */
 static enum cv_code print_rows(struct cv_maintain_result *result, struct cv_error *err)
 {
@@ -266,11 +237,11 @@ static enum cv_code run_procedure(const struct cv_procedure *procedure,
 {
     CV_CLEANUP(cv_lake_release) struct cv_lake lake = {0};
     CV_CLEANUP(cv_maintain_result_release) struct cv_maintain_result result = {0};
-    struct speaker speaker = {.lock = PTHREAD_MUTEX_INITIALIZER, .quiet = args->quiet};
+    struct cv_speaker speaker = {.lock = PTHREAD_MUTEX_INITIALIZER, .quiet = args->quiet};
     struct cv_maintenance maintenance = {.table_name = table,
                                          .stopping = cv_stop_requested,
-                                         .progress = on_progress,
-                                         .warn = on_warning,
+                                         .progress = cv_speaker_progress,
+                                         .warn = cv_speaker_warn,
                                          .context = &speaker};
     enum cv_code code;
 

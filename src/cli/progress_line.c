@@ -88,3 +88,24 @@ void cv_progress_line_end(struct cv_progress_line *line)
         (void)fprintf(stderr, "\r\033[K");
     line->open = false;
 }
+
+void cv_speaker_progress(void *context, const struct cv_maintain_progress *progress)
+{
+    struct cv_speaker *speaker = context;
+
+    if (speaker->quiet)
+        return;
+    (void)pthread_mutex_lock(&speaker->lock);
+    cv_progress_line_show(&speaker->line, progress);
+    (void)pthread_mutex_unlock(&speaker->lock);
+}
+
+void cv_speaker_warn(void *context, const char *message)
+{
+    struct cv_speaker *speaker = context;
+
+    (void)pthread_mutex_lock(&speaker->lock);
+    cv_progress_line_end(&speaker->line);
+    cv_log_warning("%s", message);
+    (void)pthread_mutex_unlock(&speaker->lock);
+}

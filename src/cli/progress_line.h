@@ -18,4 +18,14 @@ void cv_progress_line_show(struct cv_progress_line *line,
 /* Wipes the line, so that other output may follow. */
 void cv_progress_line_end(struct cv_progress_line *line);
 
+/* Progress and warnings of a run, from any of its threads: the callbacks of a struct cv_maintenance
+ * whose context is this. The line is ended by its owner, once the run is over. */
+struct cv_speaker {
+    pthread_mutex_t lock;
+    struct cv_progress_line line;
+    bool quiet; /* no progress */
+};
+void cv_speaker_progress(void *speaker, const struct cv_maintain_progress *progress);
+void cv_speaker_warn(void *speaker, const char *message);
+
 #endif

@@ -195,9 +195,8 @@ void cv_judge_metadata_cleanup(struct cv_doctor *d)
     finding->why = "every commit leaves one; beyond the tracked ones only a search for orphans "
                    "finds them";
     cv_properties_set(&finding->properties, key, "true");
-    finding->command =
-        cv_doctor_text(d, "calve table set %s%s --property %s=true", table_word(d),
-                       cv_doctor_config_flag(d->config, d->arena), key);
+    finding->command = cv_doctor_text(d, "calve table set %s%s --property %s=true", table_word(d),
+                                      cv_doctor_config_flag(d->config, d->arena), key);
     finding->expected = "from the next commit on files that leave the log are deleted "
                         "(write.metadata.previous-versions-max, 100)";
 }
@@ -220,10 +219,9 @@ void cv_judge_refs(struct cv_doctor *d)
                                 cv_doctor_duration(d, d->now_ms - at->timestamp_ms));
         finding->why =
             "no expiry touches what a branch or tag needs, and this one has no age limit";
-        finding->command =
-            cv_doctor_text(d, "calve maintain drop-%s %s%s --%s %s", kind, table_word(d),
-                           cv_doctor_config_flag(d->config, d->arena), kind,
-                           cv_doctor_quoted(ref->name, d->arena));
+        finding->command = cv_doctor_text(d, "calve maintain drop-%s %s%s --%s %s", kind,
+                                          table_word(d), cv_doctor_config_flag(d->config, d->arena),
+                                          kind, cv_doctor_quoted(ref->name, d->arena));
         finding->expected = "if nobody needs it: the next expiry frees its snapshots";
     }
 }

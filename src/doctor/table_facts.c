@@ -108,7 +108,7 @@ struct split {
     struct cv_doctor *d;
     struct cv_location_set *live, *data, *metadata;
     struct cv_location_key folder; /* of the table */
-    bool overflow; /* more live files than `live` has room for */
+    bool overflow;                 /* more live files than `live` has room for */
 };
 
 static void split_release(struct split *split)

@@ -70,8 +70,9 @@ struct cv_scheduler_config {
     bool (*partition_busy)(void *context, const struct cv_partition_spec *spec,
                            const struct cv_value *partition);
     void (*done)(void *context, const struct cv_schedule_event *event); /* on its thread */
-    void (*warn)(void *context, const char *message);                   /* so too; may be NULL */
-    void *context;                                                      /* of all four */
+    void (*warn)(void *context,
+                 const char *message); /* from any thread of a procedure; may be NULL */
+    void *context;                     /* of all four */
 };
 struct cv_scheduler;
 enum cv_code cv_scheduler_start(const struct cv_scheduler_config *config,
