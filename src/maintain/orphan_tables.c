@@ -26,12 +26,17 @@ static enum cv_code check_table(struct cv_orphan_search *search, const char *nam
     struct cv_location_key key;
     struct cv_table_name parsed;
     const char *location;
+    enum cv_code code;
 
     if (strcmp(name, cv_table_name_text(&table->name, &arena)) == 0 ||
         cv_table_name_parse(full, &arena, &parsed, NULL) != CV_OK || parsed.branch)
         return CV_OK;
-    if (catalog->ops->load(catalog, &parsed, &arena, &location, NULL) != CV_OK)
-        return CV_OK; /* dropped meanwhile, or not a table that calve can read */
+    code = catalog->ops->load(catalog, &parsed, &arena, &location, err);
+    if (code == CV_NOT_FOUND) { /* dropped meanwhile */
+        cv_error_clear(err);
+        return CV_OK;
+    }
+    CV_TRY(code, err, "where the files of %.300s are is not known, nothing is deleted", full);
     if (!cv_location_key_make(&search->rules, cv_str_from(location), &key) ||
         !cv_location_key_below(&key, &search->folder))
         return CV_OK;

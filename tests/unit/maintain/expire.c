@@ -4,6 +4,7 @@
  * makes (one manifest per append, one list per snapshot, files of 1,000 bytes). */
 #include "../table/fixture.h"
 
+#include "maintain/orphan_int.h"
 #include "maintain/reachable.h"
 #include "table/rewrite.h"
 
@@ -186,6 +187,44 @@ static void removes_orphans(void **state)
     assert_false(cv_file_exists(stray));
 }
 
+/* A catalog that knows of a table of which it cannot tell where it is. */
+static enum cv_code list_two(struct cv_catalog *catalog, struct cv_arena *arena, char ***ret_names,
+                             size_t *ret_count, struct cv_error *problem)
+{
+    (void)catalog;
+    (void)problem;
+    *ret_names = cv_arena_array(arena, char *, 2);
+    (*ret_names)[0] = cv_arena_strdup(arena, "shop.gone");
+    (*ret_names)[1] = cv_arena_strdup(arena, "shop.locked");
+    *ret_count = 2;
+    return CV_OK;
+}
+
+static enum cv_code load_none(struct cv_catalog *catalog, const struct cv_table_name *name,
+                              struct cv_arena *arena, const char **ret_location,
+                              struct cv_error *problem)
+{
+    (void)catalog;
+    (void)arena;
+    (void)ret_location;
+    if (strcmp(name->table, "gone") == 0)
+        return cv_fail(problem, CV_NOT_FOUND, "dropped");
+    return cv_fail(problem, CV_CATALOG, "database is locked");
+}
+
+/* Its files may be below the folder: only a table that is gone has none. */
+static void no_orphans_beside_a_table_that_cannot_be_found(void **state)
+{
+    struct cv_table *table = make_history();
+    const struct cv_catalog_ops ops = {.list = list_two, .load = load_none};
+    struct cv_catalog catalog = {&ops};
+    struct cv_maintenance maintenance = {.catalog = &catalog, .table = table};
+    struct cv_orphan_search search = {.maintenance = &maintenance, .location = "file:///wh"};
+
+    (void)state;
+    CV_ASSERT_FAILS(cv_orphan_check_catalog(&search, &err), CV_CATALOG, "lake.shop.locked", &err);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -194,6 +233,7 @@ int main(void)
         TEST(snapshots_reach_files),
         TEST(expires),
         TEST(removes_orphans),
+        TEST(no_orphans_beside_a_table_that_cannot_be_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
