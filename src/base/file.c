@@ -8,12 +8,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_BYTES 16384
+#define SLICE_MS   50 /* how soon a stop is noticed */
 
 static enum cv_code fail_errno(struct cv_error *err, const char *action, const char *path)
 {
@@ -58,6 +60,19 @@ enum cv_code cv_file_read(const char *path, size_t max_bytes, struct cv_buf *ret
                            max_bytes);
         cv_buf_append(ret_bytes, chunk, (size_t)got);
     }
+}
+
+bool cv_wait_readable(int descriptor, bool (*stopping)(void *context), void *context)
+{
+    struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+
+    while (!stopping || !stopping(context)) {
+        int ready = poll(&waiting, 1, SLICE_MS);
+
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return true; /* an error or the end, too: read() tells which */
+    }
+    return false;
 }
 
 enum cv_code cv_write_all(int descriptor, const void *bytes, size_t length, const char *path,

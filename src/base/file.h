@@ -30,6 +30,10 @@ enum cv_code cv_directory_sync(const char *path, struct cv_error *err);
 enum cv_code cv_directory_list(const char *path, struct cv_arena *arena, char ***ret_names,
                                size_t *ret_count, struct cv_error *err);
 
+/* Waits until a read from the pipe or terminal would not wait; false when `stopping` (may be NULL)
+ * says so before. A read alone is no way to wait: a signal just before it does not end it. */
+bool cv_wait_readable(int descriptor, bool (*stopping)(void *context), void *context);
+
 /* Writes all bytes to the descriptor, through interrupts and short writes. */
 enum cv_code cv_write_all(int descriptor, const void *bytes, size_t length, const char *path,
                           struct cv_error *err);

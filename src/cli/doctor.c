@@ -9,6 +9,7 @@
 #include "cli/stop.h"
 
 #include "base/fault.h"
+#include "base/file.h"
 #include "base/time.h"
 #include "table/set_properties.h"
 
@@ -131,13 +132,14 @@ static enum cv_code examine(struct patient *patient, struct cv_examination *ret_
 
 static bool agrees(const struct patient *patient)
 {
-    char answer[8] = "";
+    char answer[256]; /* the whole line: the rest would be the shell's */
 
     if (patient->args->yes || !isatty(STDIN_FILENO))
         return true;
     (void)fprintf(patient->report.out, "Run it? [y/N] ");
     (void)fflush(patient->report.out);
-    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+    return cv_wait_readable(STDIN_FILENO, cv_stop_requested, NULL) &&
+           read(STDIN_FILENO, answer, sizeof answer) > 0 && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 static enum cv_code run_procedure(struct patient *patient, struct cv_fix_step *step,
@@ -286,8 +288,8 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
     patient.report.colour = !args.json && cv_terminal();
     CV_DO(read_price(args.price, &patient.report.price, err));
     CV_DO(cv_fault_check_environment(err));
-    cv_stop_install();
     CV_DO(open_patient(&patient, words.items[0], err));
+    cv_stop_install();
     CV_DO(examine(&patient, &exam, err));
     if (args.fix)
         return treat(&patient, &exam, ret_status, err);

@@ -3,12 +3,15 @@
  * Listing, and what becomes of each file. */
 #include "maintain/orphan_int.h"
 
+#include "base/file.h"
 #include "codec/json.h"
 #include "iceberg/metadata_change.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define CONFLICTS_SHOWN 20
 
@@ -250,9 +253,52 @@ static void close_file(FILE **file)
         (void)fclose(*file);
 }
 
+/* The list, maybe a pipe whose writer takes its time. */
+struct list_file {
+    const struct cv_maintenance *maintenance;
+    int descriptor;
+};
+
+static ssize_t list_file_read(void *cookie, char *bytes, size_t length)
+{
+    const struct list_file *list = cookie;
+    const struct cv_maintenance *maintenance = list->maintenance;
+    ssize_t got;
+
+    do {
+        if (!cv_wait_readable(list->descriptor, maintenance->stopping, maintenance->context)) {
+            errno = EINTR;
+            return -1;
+        }
+        got = read(list->descriptor, bytes, length);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+    return got;
+}
+
+static int list_file_close(void *cookie)
+{
+    return close(((struct list_file *)cookie)->descriptor);
+}
+
+/* NULL with errno. Opening a pipe does not wait for its writer; the first read does. */
+static FILE *list_file_open(struct list_file *list, const char *path)
+{
+    const cookie_io_functions_t functions = {.read = list_file_read, .close = list_file_close};
+    FILE *file;
+
+    list->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (list->descriptor < 0)
+        return NULL;
+    file = fopencookie(list, "r", functions);
+    if (!file)
+        (void)close(list->descriptor);
+    return file;
+}
+
 static enum cv_code read_list(struct cv_orphan_search *search, struct cv_error *err)
 {
-    CV_CLEANUP(close_file) FILE *file = fopen(search->file_list, "re");
+    struct list_file list = {.maintenance = search->maintenance};
+    CV_CLEANUP(close_file) FILE *file = list_file_open(&list, search->file_list);
     CV_CLEANUP(cv_freep) char *line = NULL;
     size_t capacity = 0;
     ssize_t length;

@@ -8,6 +8,12 @@
 #include "maintain/reachable.h"
 #include "table/rewrite.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 static struct fixture f;
 
 static int set_up(void **state)
@@ -225,6 +231,58 @@ static void no_orphans_beside_a_table_that_cannot_be_found(void **state)
     CV_ASSERT_FAILS(cv_orphan_check_catalog(&search, &err), CV_CATALOG, "lake.shop.locked", &err);
 }
 
+/* True once calve has read what was in the pipe, or opened it. */
+static bool pipe_is_taken(void *context)
+{
+    const char *path = context;
+    int waiting = -1;
+    int descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+    if (descriptor < 0)
+        return false; /* nobody reads */
+    assert_int_equal(ioctl(descriptor, FIONREAD, &waiting), 0);
+    (void)close(descriptor);
+    return waiting == 0;
+}
+
+static void assert_stops_at(struct cv_table *table, const char *pipe)
+{
+    CV_CLEANUP(cv_maintain_result_release) struct cv_maintain_result result = {0};
+    CV_CLEANUP(cv_properties_release) struct cv_properties arguments = {0};
+    char path[PATH_MAX];
+    struct cv_maintenance maintenance = {.catalog = f.catalog,
+                                         .table = table,
+                                         .threads = 1,
+                                         .memory_bytes = 1 << 24,
+                                         .spill_directory = f.folder,
+                                         .stopping = pipe_is_taken,
+                                         .context = path};
+
+    (void)snprintf(path, sizeof path, "%s", pipe);
+    cv_properties_set(&arguments, "file_list_view", path);
+    (void)alarm(60);
+    CV_ASSERT_FAILS(cv_procedure_run(cv_procedure_find("remove-orphan-files"), &maintenance,
+                                     &arguments, &result, &err),
+                    CV_CANCELLED, "stopped", &err);
+    (void)alarm(0);
+}
+
+/* No signal ends the wait here: it may come just before the system call. */
+static void a_silent_pipe_does_not_keep_a_stop(void **state)
+{
+    struct cv_table *table = make_history();
+    const char *pipe = cv_arena_printf(&f.arena, "%s/pipe", f.folder);
+    int writer;
+
+    (void)state;
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_stops_at(table, pipe); /* nobody writes */
+    writer = open(pipe, O_RDWR | O_CLOEXEC);
+    assert_int_equal(write(writer, "\n", 1), 1);
+    assert_stops_at(table, pipe);
+    (void)close(writer);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -234,6 +292,7 @@ int main(void)
         TEST(expires),
         TEST(removes_orphans),
         TEST(no_orphans_beside_a_table_that_cannot_be_found),
+        TEST(a_silent_pipe_does_not_keep_a_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
