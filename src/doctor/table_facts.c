@@ -140,11 +140,20 @@ static enum cv_code add(struct cv_location_set *set, struct cv_str location, str
     return cv_location_set_add(set, path_of(location, &key), NULL, err);
 }
 
+static enum cv_code check_stop(const struct split *split, struct cv_error *err)
+{
+    const struct cv_examine_config *config = split->d->config;
+
+    if (config->stopping && config->stopping(config->stopping_context))
+        return cv_fail(err, CV_CANCELLED, "cancelled");
+    return CV_OK;
+}
+
 static enum cv_code note_live(void *context, const struct cv_data_file *file, struct cv_error *err)
 {
     struct split *split = context;
 
-    (void)err;
+    CV_DO(check_stop(split, err));
     split->overflow |= add(split->live, cv_str_from(file->path), NULL) != CV_OK;
     return CV_OK;
 }
@@ -214,7 +223,7 @@ static enum cv_code count_listed(void *context, const struct cv_listed_file *fil
     struct cv_location_key key;
     struct cv_str location = path_of(cv_str_from(file->location), &key);
 
-    (void)err;
+    CV_DO(check_stop(split, err));
     if (cv_location_set_has(split->live, location))
         return CV_OK; /* counted by the manifests */
     if (cv_location_set_has(split->data, location))

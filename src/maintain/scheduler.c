@@ -15,6 +15,7 @@
 #define RETRY_US     (60 * CV_US_PER_SECOND)
 #define RETRY_US_MAX (3600 * CV_US_PER_SECOND)
 #define SLICE_MS     50 /* how soon a stop is noticed */
+#define SAME_LOOK_US CV_US_PER_SECOND
 
 /* Of one entry. */
 struct turn {
@@ -29,6 +30,10 @@ struct cv_scheduler {
     struct cv_table *table;
     pthread_t thread;
     atomic_bool stopping;
+    /* The last look at the table: of which metadata, when, what it found. */
+    char *looked_at; /* NULL = none */
+    int64_t looked_us;
+    struct cv_table_measures measures;
 };
 
 static bool is_stopping(struct cv_scheduler *scheduler)
@@ -56,25 +61,6 @@ static enum cv_code fresh_table(struct cv_scheduler *scheduler, struct cv_error 
     return CV_OK;
 }
 
-static enum cv_code condition_holds(struct cv_scheduler *scheduler,
-                                    const struct cv_schedule_entry *entry, bool *ret_holds,
-                                    struct cv_error *err)
-{
-    const struct cv_scheduler_config *config = &scheduler->config;
-    struct cv_measure_config measure = {
-        .now_ms = cv_now_ms(), .busy = config->partition_busy, .context = config->context};
-    struct cv_table_measures measures;
-    int64_t value = 0;
-
-    *ret_holds = true;
-    if (!entry->measure)
-        return CV_OK;
-    CV_DO(cv_table_measure(scheduler->table, &measure, &measures, err));
-    (void)cv_table_measure_named(&measures, entry->measure, &value);
-    *ret_holds = entry->comparison == '>' ? value > entry->threshold : value < entry->threshold;
-    return CV_OK;
-}
-
 /* The procedures' callbacks get the scheduler; the configuration's context is another. */
 static bool maintenance_stopping(void *context)
 {
@@ -95,6 +81,45 @@ static void maintenance_warn(void *context, const char *message)
 
     if (config->warn)
         config->warn(config->context, message);
+}
+
+/* A look at a large table takes its time: it ends when the process shall. */
+static enum cv_code check_live(void *context, const struct cv_data_file *file, struct cv_error *err)
+{
+    (void)file;
+    return is_stopping(context) ? cv_fail(err, CV_CANCELLED, "cancelled") : CV_OK;
+}
+
+/* Measures the table; conditions that are due together share one look. */
+static enum cv_code look(struct cv_scheduler *scheduler, struct cv_error *err)
+{
+    const char *location = scheduler->table->metadata_location;
+    const struct cv_measure_config measure = {
+        .now_ms = cv_now_ms(), .busy = maintenance_busy, .live = check_live, .context = scheduler};
+
+    if (scheduler->looked_at && strcmp(scheduler->looked_at, location) == 0 &&
+        cv_monotonic_us() - scheduler->looked_us < SAME_LOOK_US)
+        return CV_OK;
+    free(cv_steal(scheduler->looked_at));
+    CV_DO(cv_table_measure(scheduler->table, &measure, &scheduler->measures, err));
+    scheduler->looked_at = cv_strdup(location);
+    scheduler->looked_us = cv_monotonic_us();
+    return CV_OK;
+}
+
+static enum cv_code condition_holds(struct cv_scheduler *scheduler,
+                                    const struct cv_schedule_entry *entry, bool *ret_holds,
+                                    struct cv_error *err)
+{
+    int64_t value = 0;
+
+    *ret_holds = true;
+    if (!entry->measure)
+        return CV_OK;
+    CV_DO(look(scheduler, err));
+    (void)cv_table_measure_named(&scheduler->measures, entry->measure, &value);
+    *ret_holds = entry->comparison == '>' ? value > entry->threshold : value < entry->threshold;
+    return CV_OK;
 }
 
 static enum cv_code run_entry(struct cv_scheduler *scheduler, const struct cv_schedule_entry *entry,
@@ -200,5 +225,6 @@ void cv_scheduler_stop(struct cv_scheduler *scheduler)
     atomic_store(&scheduler->stopping, true);
     (void)pthread_join(scheduler->thread, NULL);
     free(scheduler->turns);
+    free(scheduler->looked_at);
     free(scheduler);
 }

@@ -57,6 +57,22 @@ static struct cv_table *filled_table(const char *partitioning, const char *const
     return table;
 }
 
+static bool stop_at_once(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void a_stop_ends_the_look_at_live_files(void **state)
+{
+    struct cv_table *table = filled_table("", NULL, 0, 1);
+    struct cv_examine_config config = config_of(table, cv_now_ms());
+
+    (void)state;
+    config.stopping = stop_at_once;
+    CV_ASSERT_FAILS(cv_examine(&config, &exam, &err), CV_CANCELLED, "cancelled", &err);
+}
+
 /* Snapshots of a table as if they had come in this pace, the newest one now. */
 static int64_t pace(struct cv_table *table, int64_t gap_ms)
 {
@@ -391,6 +407,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_good_table_has_nothing),
+        TEST(a_stop_ends_the_look_at_live_files),
         TEST(avoidable_files),
         TEST(a_partition_that_is_written_is_left_alone),
         TEST(trigger_too_short),

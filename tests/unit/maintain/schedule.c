@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The maintenance: section of a job file, and the thread that follows it. */
-#include "test.h"
+#include "../table/fixture.h"
 
 #include "base/time.h"
 #include "maintain/schedule.h"
 
 #include <stdatomic.h>
 
-static struct cv_error err;
 static struct cv_arena arena;
 
 static int tear_down(void **state)
@@ -147,6 +146,120 @@ static void a_failure_is_told_and_tried_again_later(void **state)
     assert_string_equal(failing.message, "no catalog today");
 }
 
+struct looking {
+    struct fixture f;
+    atomic_int looks, told;
+};
+
+static enum cv_code open_again(void *context, struct cv_catalog **ret_catalog,
+                               struct cv_error *open_err)
+{
+    (void)open_err;
+    *ret_catalog = fixture_catalog(&((struct looking *)context)->f, "sql");
+    return CV_OK;
+}
+
+/* Asked once per partition of a look; the table has one. */
+static bool count_look(void *context, const struct cv_partition_spec *spec,
+                       const struct cv_value *partition)
+{
+    (void)spec;
+    (void)partition;
+    (void)atomic_fetch_add(&((struct looking *)context)->looks, 1);
+    return false;
+}
+
+static void count_told(void *context, const struct cv_schedule_event *event)
+{
+    if (event->error)
+        fail_msg("%s", event->error->message);
+    (void)atomic_fetch_add(&((struct looking *)context)->told, 1);
+}
+
+/* Both have nothing to expire, so that the table stays what it was when it was looked at. */
+static void conditions_that_are_due_together_share_a_look(void **state)
+{
+    CV_CLEANUP(cv_schedule_release) struct cv_schedule schedule = {0};
+    struct looking looking = {0};
+    struct cv_scheduler_config config = {.schedule = &schedule,
+                                         .table_name = "lake.shop.orders",
+                                         .open_catalog = open_again,
+                                         .partition_busy = count_look,
+                                         .done = count_told,
+                                         .context = &looking};
+    int64_t deadline_us = cv_monotonic_us() + 60 * CV_US_PER_SECOND;
+    struct cv_append_result result;
+    struct cv_scheduler *scheduler;
+
+    (void)state;
+    fixture_open(&looking.f, "sql");
+    CV_ASSERT_OK(
+        fixture_append(&looking.f, fixture_table(&looking.f, "day", NULL, 0), 1, 0, &result), &err);
+    CV_ASSERT_OK(read_text("  expire-snapshots: {every: 1s, when: snapshots > 0}\n"
+                           "  expire_snapshots: {every: 1s, when: data-files < 2}\n",
+                           &schedule),
+                 &err);
+    CV_ASSERT_OK(cv_scheduler_start(&config, &scheduler, &err), &err);
+    while (atomic_load(&looking.told) < 4 && cv_monotonic_us() < deadline_us)
+        cv_sleep_ms(10);
+    cv_scheduler_stop(scheduler);
+    assert_in_range(looking.looks, 1, looking.told - 1);
+    fixture_close(&looking.f);
+}
+
+struct slow_look {
+    struct looking looking; /* first: open_again's */
+    atomic_bool stop;
+};
+
+/* Begins to go on when the stop is on its way; all partitions together would take seconds then. */
+static bool look_slowly(void *context, const struct cv_partition_spec *spec,
+                        const struct cv_value *partition)
+{
+    struct slow_look *look = context;
+
+    (void)count_look(&look->looking, spec, partition);
+    while (!atomic_load(&look->stop))
+        cv_sleep_ms(1);
+    cv_sleep_ms(20);
+    return false;
+}
+
+static void a_stop_ends_a_look(void **state)
+{
+    CV_CLEANUP(cv_schedule_release) struct cv_schedule schedule = {0};
+    struct slow_look look = {0};
+    struct fixture *f = &look.looking.f;
+    struct cv_scheduler_config config = {.schedule = &schedule,
+                                         .table_name = "lake.shop.orders",
+                                         .open_catalog = open_again,
+                                         .partition_busy = look_slowly,
+                                         .done = count_told,
+                                         .context = &look};
+    int64_t deadline_us = cv_monotonic_us() + 60 * CV_US_PER_SECOND;
+    struct cv_data_file files[100];
+    struct cv_append append = {.files = files, .file_count = CV_ARRAY_LENGTH(files)};
+    struct cv_append_result result;
+    struct cv_scheduler *scheduler;
+
+    (void)state;
+    fixture_open(f, "sql");
+    fixture_table(f, "day", NULL, 0);
+    for (int i = 0; i < (int)CV_ARRAY_LENGTH(files); i++)
+        files[i] = fixture_file(f, 0, i);
+    CV_ASSERT_OK(cv_table_append(f->table, &append, &result, &err), &err);
+    CV_ASSERT_OK(read_text("  expire-snapshots: {every: 1s, when: data-files > 0}\n", &schedule),
+                 &err);
+    CV_ASSERT_OK(cv_scheduler_start(&config, &scheduler, &err), &err);
+    while (atomic_load(&look.looking.looks) == 0 && cv_monotonic_us() < deadline_us)
+        cv_sleep_ms(1);
+    atomic_store(&look.stop, true);
+    cv_scheduler_stop(scheduler);
+    assert_in_range(look.looking.looks, 1, CV_ARRAY_LENGTH(files) - 1);
+    assert_int_equal(look.looking.told, 0); /* it is no failure */
+    fixture_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +267,8 @@ int main(void)
         cmocka_unit_test_teardown(an_absent_section_is_an_empty_schedule, tear_down),
         cmocka_unit_test_teardown(faults_name_their_line, tear_down),
         cmocka_unit_test_teardown(a_failure_is_told_and_tried_again_later, tear_down),
+        cmocka_unit_test_teardown(conditions_that_are_due_together_share_a_look, tear_down),
+        cmocka_unit_test_teardown(a_stop_ends_a_look, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
