@@ -261,12 +261,13 @@ static enum cv_code check_history(void *context, const struct cv_table_metadata 
 
     if (memo->snapshot_id < 0 || !cv_table_metadata_snapshot(metadata, memo->snapshot_id))
         return CV_OK;
+    history.over_gaps = true; /* what was expired between takes no rows away either */
     while ((snapshot = cv_history_next(&history)))
         if (snapshot->id == memo->snapshot_id)
             return CV_OK;
     (void)cv_fail(err, CV_CONTRADICTION,
                   "snapshot %lld of batch %lld is in the history of table %s no more: was the "
-                  "table rolled back?",
+                  "table rolled back, or its history expired?",
                   (long long)memo->snapshot_id, (long long)memo->snapshot_epoch,
                   engine->job->sink.table);
     cv_hint(err, "start again with --resume-from=table to read what it lost once more, or with "

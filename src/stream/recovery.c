@@ -39,6 +39,7 @@ static bool is_newer(const struct cv_table *table, int64_t job_snapshot, int64_t
     struct cv_history history = cv_history_of(table->metadata, cv_table_branch(table));
     const struct cv_snapshot *snapshot;
 
+    history.over_gaps = true; /* as both were found */
     while ((snapshot = cv_history_next(&history))) {
         if (snapshot->id == own_snapshot)
             return false;

@@ -15,6 +15,7 @@ from job import Job
 from kafka_client import Record, produce
 from readers import open_table
 from recovery import feed, ids, job, values  # noqa: F401 (job is a fixture)
+from twins import maintain, result_rows
 
 
 def memo(job):
@@ -191,6 +192,56 @@ def test_history_expired_while_it_runs(lake, broker, topic, job):
         running.wait_for(lambda: len(snapshots(lake, "db.t")) == 2, 20, "the second batch")
         assert running.stop() == 0
     assert ids(lake) == [0, 1, 100]
+
+
+def append_others(lake, first):
+    """Two snapshots of another program on top."""
+    import pyarrow as pa
+
+    for n in (first, first + 1):
+        open_table(lake, "db.t").append(pa.table({"id": pa.array([n], pa.int64()), "text": ["other"]}))
+
+
+def expire(lake):
+    """What calve keeps: the head, tags, and the newest position of each stream."""
+    future = int(time.time() * 1000) + 10**9
+    return result_rows(maintain(lake, "expire-snapshots", "db.t", "--older-than", str(future), "--retain-last", "1"))
+
+
+@pytest.mark.parametrize("tagged", [False, True])
+def test_history_expired_behind_the_newest_batch(lake, broker, topic, job, tagged):
+    """The batch's snapshot is there, those between it and the head are not: that is no table rolled back."""
+    feed(broker, job, topic, 0, 5)
+    if tagged:
+        with open_table(lake, "db.t").manage_snapshots() as change:
+            change.create_tag(snapshots(lake, "db.t")[0]["snapshot-id"], "t")
+    append_others(lake, 100)
+    expire(lake)
+    assert len(snapshots(lake, "db.t")) == 2
+    feed(broker, job, topic, 5, 7)
+    with job.start() as running:
+        append_others(lake, 102)
+        expire(lake)
+        produce(broker.bootstrap, topic, values(7, 9))
+        running.wait_for(lambda: 8 in ids(lake), 20, "a batch after an expiry while the job runs")
+        assert running.stop() == 0
+    assert sorted(ids(lake)) == [*range(9), *range(100, 104)]
+    check_table(lake, "db.t")
+
+
+def test_a_replaced_checkpoint_comes_back_after_an_expiry(lake, broker, topic, job):
+    """As above; which of the two queries is the newer one is found over the gap, too."""
+    feed(broker, job, topic, 0, 5)
+    shutil.copytree(job.checkpoint, job.folder / "copy")
+    job.run("--available-now", "--resume-from=start").check()
+    append_others(lake, 100)
+    expire(lake)
+    before = ids(lake)
+    restore(job, job.folder / "copy")
+    produce(broker.bootstrap, topic, values(5, 7))
+    done = job.run()
+    assert done.status == 3 and "the newest position of job" in done.text, done
+    assert ids(lake) == before
 
 
 def test_position_too_long_for_the_summary(lake, broker, topics, topic, job):
