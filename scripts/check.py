@@ -62,18 +62,17 @@ def run_real_tests():
     say("== tests with real components")
     process = subprocess.Popen(["tests/real/run.sh"], cwd=ROOT, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True)
-    last = ""
+    failed = 0
     for line in process.stdout:
         sys.stdout.write(line)
         sys.stdout.flush()
-        if re.search(r"\d+ (passed|failed|skipped|error)", line):
-            last = line
-    status = process.wait()
-    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|skipped|errors?)", last)}
-    totals["passed"] += counts.get("passed", 0)
-    totals["skipped"] += counts.get("skipped", 0)
-    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
-    totals["failed"] += failed or (1 if status else 0)
+        if re.search(r"\d+ (passed|failed|skipped|errors?)\b.*( in [\d.]+s|skipped$)", line):
+            counts = {word: int(n) for n, word in
+                      re.findall(r"(\d+) (passed|failed|skipped|errors?)", line)}
+            totals["passed"] += counts.get("passed", 0)
+            totals["skipped"] += counts.get("skipped", 0)
+            failed += counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
+    totals["failed"] += failed or (1 if process.wait() else 0)
 
 
 def main():

@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the tests with real components: fetches what they need (once), then pytest. Arguments go to pytest. A piece that
-# can't be had makes its tests say SKIP; without Python there is nothing to run and the line says so.
+# Runs the tests with real components: fetches what they need (once), then pytest. Most of their time is waiting, so two
+# files run at a time, each side with servers of its own; then, one by one, those marked `alone`, which look at times.
+# Arguments go to pytest, which then runs what they select one by one. A piece that can't be had makes its tests say SKIP;
+# without Python there is nothing to run and the line says so.
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,5 +15,16 @@ if [ ! -x .cache/venv/bin/python ]; then
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-PYTHONDONTWRITEBYTECODE=1 exec .cache/venv/bin/python -m pytest -c tests/real/pytest.ini -p no:cacheprovider \
-    -q -rsfE --tb=short "$@" tests/real
+pytest() {
+    PYTHONDONTWRITEBYTECODE=1 .cache/venv/bin/python -m pytest -c tests/real/pytest.ini -p no:cacheprovider \
+        -q -rsfE --tb=short "$@" tests/real
+}
+
+if [ $# -gt 0 ]; then
+    pytest "$@"
+    exit
+fi
+status=0
+pytest -n 2 --dist loadfile -m "not alone" || status=$?
+pytest -m alone || status=$?
+exit $status

@@ -13,6 +13,7 @@ from kafka_client import produce
 from pyiceberg.exceptions import CommitFailedException
 from readers import live_files, open_table
 
+pytestmark = pytest.mark.alone
 COLUMNS = "id bigint NOT NULL, day string NOT NULL, ts timestamp"
 SELECT = "value.id, value.day, value.ts"
 # Snapshots are kept for 2 seconds: expiry has something to do in every run.

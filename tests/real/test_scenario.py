@@ -16,6 +16,7 @@ from job import Job
 from kafka_client import produce
 from readers import live_files, rows
 
+pytestmark = pytest.mark.alone
 UTC = datetime.timezone.utc
 # Ten seconds before midnight, so that some batch has two days.
 START = datetime.datetime(2026, 3, 31, 23, 59, 50, tzinfo=UTC)
