@@ -5,11 +5,10 @@
 
 #include "base/fault.h"
 #include "base/file.h"
+#include "data/spill.h"
 #include "maintain/parallel.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,7 +24,7 @@ struct record {
 void cv_removals_init(struct cv_removals *removals, const char *spill_directory)
 {
     memset(removals, 0, sizeof *removals);
-    removals->spill_directory = spill_directory ? spill_directory : "/tmp";
+    removals->spill_directory = cv_spill_folder(spill_directory);
     removals->descriptor = -1;
 }
 
@@ -47,25 +46,10 @@ void cv_removals_release(struct cv_removals *removals)
     removals->chunks = NULL;
 }
 
-/* A file without a name: it ends with the process. */
-static enum cv_code open_spill(struct cv_removals *removals, struct cv_error *err)
-{
-    char path[CV_PATH_BYTES_MAX];
-
-    CV_DO(cv_directory_make(removals->spill_directory, err));
-    (void)snprintf(path, sizeof path, "%s/calve-removals-XXXXXX", removals->spill_directory);
-    removals->descriptor = mkstemp(path);
-    if (removals->descriptor < 0)
-        return cv_fail(err, CV_IO, "cannot make a temporary file in %s: %s",
-                       removals->spill_directory, strerror(errno));
-    (void)unlink(path);
-    return CV_OK;
-}
-
 static enum cv_code spill(struct cv_removals *removals, struct cv_error *err)
 {
     if (removals->descriptor < 0)
-        CV_DO(open_spill(removals, err));
+        CV_DO(cv_spill_file_open(removals->spill_directory, &removals->descriptor, err));
     CV_DO(cv_write_all(removals->descriptor, removals->tail.data, removals->tail.length,
                        removals->spill_directory, err));
     cv_array_reserve(&removals->chunks, &removals->chunk_capacity, removals->chunk_count + 1);
@@ -116,7 +100,7 @@ struct chunk {
     struct cv_buf bytes;
     struct cv_reached *files;
     size_t count, capacity;
-    off_t at; /* of the next chunk in the file */
+    int64_t at; /* of the next chunk in the file */
 };
 
 static void chunk_release(struct chunk *chunk)
@@ -132,16 +116,10 @@ static enum cv_code read_chunk(const struct cv_removals *removals, size_t index,
 
     if (!cv_buf_reserve(&chunk->bytes, length))
         return cv_buf_check(&chunk->bytes, "files to be removed", err);
-    while (chunk->bytes.length < length) {
-        ssize_t got = pread(removals->descriptor, chunk->bytes.data + chunk->bytes.length,
-                            length - chunk->bytes.length, chunk->at);
-
-        if (got <= 0 && !(got < 0 && errno == EINTR))
-            return cv_fail(err, CV_IO, "cannot read a temporary file in %s",
-                           removals->spill_directory);
-        chunk->bytes.length += (size_t)CV_MAX(got, 0);
-        chunk->at += CV_MAX(got, 0);
-    }
+    CV_DO(cv_spill_file_read(removals->descriptor, removals->spill_directory, chunk->bytes.data,
+                             length, chunk->at, err));
+    chunk->bytes.length = length;
+    chunk->at += (int64_t)length;
     return CV_OK;
 }
 
