@@ -149,6 +149,17 @@ bool cv_builder_append_rows(struct cv_builder *builder, const struct cv_column *
     return good;
 }
 
+enum cv_code cv_batch_builder_append_rows(struct cv_batch_builder *builder,
+                                          const struct cv_batch *batch, const struct cv_rows *rows,
+                                          struct cv_error *err)
+{
+    for (size_t i = 0; i < builder->column_count; i++)
+        if (!cv_builder_append_rows(&builder->columns[i], &batch->columns[i], rows))
+            return cv_fail(err, CV_LIMIT, "column %s: too many bytes in %zu rows",
+                           builder->schema->root.fields[i].name, rows->count);
+    return CV_OK;
+}
+
 void cv_builder_append_value(struct cv_builder *builder, const struct cv_value *value)
 {
     if (value->is_null) {

@@ -10,6 +10,10 @@
  * builder is only good to be cleared. */
 bool cv_builder_append_rows(struct cv_builder *builder, const struct cv_column *column,
                             const struct cv_rows *rows);
+/* The same for all columns of a batch of the builder's schema; CV_LIMIT instead of false. */
+enum cv_code cv_batch_builder_append_rows(struct cv_batch_builder *builder,
+                                          const struct cv_batch *batch, const struct cv_rows *rows,
+                                          struct cv_error *err);
 /* Appends one value of the builder's primitive type. */
 void cv_builder_append_value(struct cv_builder *builder, const struct cv_value *value);
 

@@ -80,9 +80,7 @@ static enum cv_code add_rows(void *context, const struct cv_batch *batch, struct
         return CV_OK;
     rows.index = r->rows;
     cv_batch_builder_clear(&r->valid);
-    for (size_t i = 0; i < batch->column_count; i++)
-        if (!cv_builder_append_rows(&r->valid.columns[i], &batch->columns[i], &rows))
-            return cv_fail(err, CV_LIMIT, "too many bytes of paths in %zu rows", rows.count);
+    CV_DO(cv_batch_builder_append_rows(&r->valid, batch, &rows, err));
     cv_batch_builder_view(&r->valid, &valid);
     return cv_row_sorter_add(r->sorter, &valid, err);
 }

@@ -5,7 +5,7 @@
 #include "maintain/row_sorter.h"
 
 #include "base/file.h"
-#include "batch/builder.h"
+#include "batch/gather.h"
 #include "data/fragment.h"
 #include "data/spill.h"
 
@@ -230,11 +230,7 @@ enum cv_code cv_row_sorter_add(struct cv_row_sorter *sorter, const struct cv_bat
     size_t used;
 
     CV_DO(add_keys(sorter, batch, err));
-    cv_buf_clear(&sorter->fragment);
-    cv_fragment_write(batch, &all, &sorter->scratch, &sorter->fragment);
-    CV_DO(cv_buf_check(&sorter->fragment, "rows being sorted", err));
-    CV_DO(cv_fragment_read(sorter->fragment.data, sorter->fragment.length, batch->row_count,
-                           &sorter->rows, err));
+    CV_DO(cv_batch_builder_append_rows(&sorter->rows, batch, &all, err));
     sorter->row_count += batch->row_count;
     /* Builders and buffers grow by doubling: what is in use may stand in twice the memory. */
     used = cv_batch_builder_bytes(&sorter->rows) + sorter->keys.length +
@@ -264,7 +260,7 @@ struct merge {
     size_t heap_count;
     struct cv_buf block;
     struct cv_batch_builder out;
-    size_t out_rows, out_bytes;
+    size_t out_rows;
 };
 
 static void merge_release(struct merge *merge)
@@ -398,25 +394,18 @@ static enum cv_code emit(struct merge *merge, cv_row_sorter_each *each, void *co
     cv_batch_builder_view(&merge->out, &batch);
     CV_DO(each(context, &batch, err));
     cv_batch_builder_clear(&merge->out);
-    merge->out_rows = merge->out_bytes = 0;
+    merge->out_rows = 0;
     return CV_OK;
 }
 
 static enum cv_code copy_rows(struct merge *merge, const struct cv_batch *batch,
                               const struct cv_rows *rows, struct cv_error *err)
 {
-    struct cv_row_sorter *sorter = merge->sorter;
-
-    cv_buf_clear(&sorter->fragment);
-    cv_fragment_write(batch, rows, &sorter->scratch, &sorter->fragment);
-    CV_DO(cv_buf_check(&sorter->fragment, "rows being sorted", err));
     merge->out_rows += rows->count;
-    merge->out_bytes += sorter->fragment.length;
-    return cv_fragment_read(sorter->fragment.data, sorter->fragment.length, rows->count,
-                            &merge->out, err);
+    return cv_batch_builder_append_rows(&merge->out, batch, rows, err);
 }
 
-/* Merges runs [first, first + count); `each` may use the sorter's scratch. */
+/* Merges runs [first, first + count). */
 static enum cv_code merge_runs(struct cv_row_sorter *sorter, size_t first, size_t count,
                                size_t emit_bytes, cv_row_sorter_each *each, void *context,
                                struct cv_error *err)
@@ -437,7 +426,7 @@ static enum cv_code merge_runs(struct cv_row_sorter *sorter, size_t first, size_
         if (!top->batch.row_count)
             merge.heap[0] = merge.heap[--merge.heap_count];
         sift_down(&merge, 0);
-        if (merge.out_rows == ROWS_IN_BLOCK || merge.out_bytes >= emit_bytes)
+        if (merge.out_rows == ROWS_IN_BLOCK || cv_batch_builder_bytes(&merge.out) >= emit_bytes)
             CV_DO(emit(&merge, each, context, err));
     }
     return emit(&merge, each, context, err);
