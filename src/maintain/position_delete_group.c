@@ -4,9 +4,9 @@
 #include "maintain/position_delete_group.h"
 
 #include "base/fault.h"
-#include "base/map.h"
 #include "batch/gather.h"
 #include "data/deletes.h"
+#include "maintain/rewrite_int.h"
 #include "maintain/row_sorter.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 struct rewriting {
     struct cv_position_delete_run *run;
     const struct cv_rewrite_group *group;
-    struct cv_position_delete_output *output;
+    struct cv_rewrite_output *output;
     struct cv_arena arena;
     struct cv_row_sorter *sorter;
     struct cv_batch_builder valid; /* rows of live data files */
@@ -41,21 +41,6 @@ static void rewriting_release(struct rewriting *r)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int compare_hashes(const void *key, const void *item)
-{
-    uint64_t a = *(const uint64_t *)key, b = *(const uint64_t *)item;
-
-    return (a > b) - (a < b);
-}
-
-static bool is_live(const struct cv_path_hashes *live, struct cv_str path)
-{
-    uint64_t hash = cv_hash_bytes(path.ptr, path.length);
-
-    return live->count &&
-           bsearch(&hash, live->items, live->count, sizeof hash, compare_hashes) != NULL;
-}
-
 static enum cv_code add_rows(void *context, const struct cv_batch *batch, struct cv_error *err)
 {
     struct rewriting *r = context;
@@ -69,7 +54,7 @@ static enum cv_code add_rows(void *context, const struct cv_batch *batch, struct
         struct cv_str path = cv_column_bytes(&batch->columns[0], i);
 
         if (!last.ptr || !cv_str_equal(path, last))
-            live = is_live(r->run->live, path);
+            live = cv_location_set_has(r->run->live, path);
         last = path;
         if (live)
             r->rows[rows.count++] = (uint32_t)i;
@@ -111,7 +96,7 @@ static enum cv_code open_file(struct rewriting *r, struct cv_error *err)
 static enum cv_code close_file(struct rewriting *r, struct cv_error *err)
 {
     const struct cv_data_file *first = first_file(r->group);
-    struct cv_position_delete_output *output = r->output;
+    struct cv_rewrite_output *output = r->output;
     const struct cv_partition_spec *spec =
         cv_table_metadata_spec_by_id(r->run->metadata, first->spec_id);
     struct cv_data_file file = {.content = CV_CONTENT_POSITION_DELETES,
@@ -126,8 +111,7 @@ static enum cv_code close_file(struct rewriting *r, struct cv_error *err)
                                    (spec ? spec->field_count : 0) * sizeof *file.partition);
     if (r->run->by_file && r->paths == 1)
         file.referenced_data_file = cv_arena_strdup(&output->arena, cv_buf_text(&r->path));
-    cv_array_reserve(&output->files, &output->capacity, output->count + 1);
-    output->files[output->count++] = file;
+    cv_rewrite_output_add(output, &file);
     return cv_fault_pass("rewrite-half", err);
 }
 
@@ -185,21 +169,16 @@ static enum cv_code prepare(struct rewriting *r, struct cv_error *err)
 {
     const struct cv_position_delete_run *run = r->run;
     const struct cv_data_file *first = first_file(r->group);
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(run->metadata, first->spec_id);
     struct cv_sort_plan *plan = cv_arena_alloc(&r->arena, sizeof *plan);
-    CV_CLEANUP(cv_buf_release) struct cv_buf path = CV_BUF_INIT(0);
-    const struct cv_type *types;
 
     full_metrics(r);
     cv_batch_builder_init(&r->valid, &cv_position_delete_schema);
     CV_DO(cv_sort_plan_parse("file_path, pos", &cv_position_delete_schema, 8, INT32_MAX, &r->arena,
                              plan, err));
-    if (spec && spec->field_count &&
-        cv_partition_types(spec, cv_table_metadata_schema(run->metadata), &r->arena, &types,
-                           NULL) == CV_OK)
-        cv_partition_path(spec, types, first->partition, &path);
-    r->partition_path = cv_arena_strdup(&r->arena, cv_buf_text(&path));
+    r->partition_path =
+        cv_rewrite_partition_path(run->metadata, first->spec_id, first->partition, &r->arena);
+    if (!r->partition_path) /* of an old spec: the folder is a name only */
+        r->partition_path = "";
     r->sorter =
         cv_row_sorter_new(&cv_position_delete_schema, plan, run->maintenance->memory_bytes / 4,
                           run->maintenance->spill_directory);
@@ -208,8 +187,7 @@ static enum cv_code prepare(struct rewriting *r, struct cv_error *err)
 
 enum cv_code cv_position_delete_group_run(struct cv_position_delete_run *run,
                                           const struct cv_rewrite_group *group,
-                                          struct cv_position_delete_output *output,
-                                          struct cv_error *err)
+                                          struct cv_rewrite_output *output, struct cv_error *err)
 {
     CV_CLEANUP(rewriting_release)
     struct rewriting r = {
@@ -225,19 +203,4 @@ enum cv_code cv_position_delete_group_run(struct cv_position_delete_run *run,
     }
     CV_DO(cv_row_sorter_drain(r.sorter, write_batch, &r, err));
     return close_file(&r, err);
-}
-
-void cv_position_delete_output_remove(struct cv_store *store,
-                                      struct cv_position_delete_output *output)
-{
-    for (size_t i = 0; i < output->count; i++)
-        (void)cv_store_remove(store, output->files[i].path, NULL);
-    output->count = 0;
-}
-
-void cv_position_delete_output_release(struct cv_position_delete_output *output)
-{
-    free(output->files);
-    cv_arena_release(&output->arena);
-    *output = (struct cv_position_delete_output){0};
 }

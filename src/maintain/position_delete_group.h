@@ -5,16 +5,8 @@
 #ifndef CALVE_MAINTAIN_POSITION_DELETE_GROUP_H
 #define CALVE_MAINTAIN_POSITION_DELETE_GROUP_H
 
-#include "data/settings.h"
-#include "iceberg/manifest.h"
-#include "maintain/procedure.h"
-#include "maintain/rewrite_plan.h"
-
-/* Paths by their hash, sorted. */
-struct cv_path_hashes {
-    uint64_t *items;
-    size_t count, capacity;
-};
+#include "maintain/reachable.h"
+#include "maintain/rewrite_group.h"
 
 /* What all groups share. */
 struct cv_position_delete_run {
@@ -22,27 +14,17 @@ struct cv_position_delete_run {
     struct cv_store *store;
     const struct cv_table_metadata *metadata;
     const struct cv_data_settings *files;
-    const struct cv_path_hashes *live; /* data files: deletes of others are dropped */
-    const char *prefix;                /* of file names */
+    const struct cv_location_set *live; /* data files: deletes of others are dropped */
+    const char *prefix;                 /* of file names */
     int64_t next_file;
     bool by_file; /* write.delete.granularity: one file for each data file */
     struct cv_maintain_meter *meter;
-};
-
-struct cv_position_delete_output {
-    struct cv_arena arena;
-    struct cv_data_file *files;
-    size_t count, capacity;
 };
 
 /* Files of the group have a struct cv_manifest_entry * as context, all of one partition. What was
  * written is in the output also on failure. */
 enum cv_code cv_position_delete_group_run(struct cv_position_delete_run *run,
                                           const struct cv_rewrite_group *group,
-                                          struct cv_position_delete_output *output,
-                                          struct cv_error *err);
-void cv_position_delete_output_remove(struct cv_store *store,
-                                      struct cv_position_delete_output *output);
-void cv_position_delete_output_release(struct cv_position_delete_output *output);
+                                          struct cv_rewrite_output *output, struct cv_error *err);
 
 #endif

@@ -66,20 +66,10 @@ static void round_release(struct round *round)
 
 static const char *partition_text(struct round *round, const struct cv_rewrite_bucket *bucket)
 {
-    CV_CLEANUP(cv_buf_release) struct cv_buf path = CV_BUF_INIT(0);
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(round->metadata, bucket->spec_id);
-    const struct cv_type *types;
-
     if (!bucket->one_partition)
         return cv_arena_printf(&round->arena, "partition spec %d", bucket->spec_id);
-    if (!spec->field_count)
-        return "the table";
-    if (cv_partition_types(spec, cv_table_metadata_schema(round->metadata), &round->arena, &types,
-                           NULL) != CV_OK)
-        return "a partition";
-    cv_partition_path(spec, types, bucket->partition, &path);
-    return cv_arena_strdup(&round->arena, cv_buf_text(&path));
+    return cv_rewrite_partition_text(round->metadata, bucket->spec_id, bucket->partition,
+                                     &round->arena);
 }
 
 static void note_group(struct round *round, const struct cv_rewrite_group *group,

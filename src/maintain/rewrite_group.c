@@ -330,6 +330,29 @@ static enum cv_code decode(const struct cv_rewrite_run *run, const struct cv_rew
 
 /* --- a group --------------------------------------------------------------------------------- */
 
+const char *cv_rewrite_partition_path(const struct cv_table_metadata *metadata, int32_t spec_id,
+                                      const struct cv_value *partition, struct cv_arena *arena)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf path = CV_BUF_INIT(0);
+    const struct cv_partition_spec *spec = cv_table_metadata_spec_by_id(metadata, spec_id);
+    const struct cv_type *types;
+
+    if (!spec || !spec->field_count)
+        return "";
+    if (cv_partition_types(spec, cv_table_metadata_schema(metadata), arena, &types, NULL) != CV_OK)
+        return NULL;
+    cv_partition_path(spec, types, partition, &path);
+    return cv_arena_strdup(arena, cv_buf_text(&path));
+}
+
+const char *cv_rewrite_partition_text(const struct cv_table_metadata *metadata, int32_t spec_id,
+                                      const struct cv_value *partition, struct cv_arena *arena)
+{
+    const char *path = cv_rewrite_partition_path(metadata, spec_id, partition, arena);
+
+    return !path ? "a partition" : !path[0] ? "the table" : path;
+}
+
 void cv_rewrite_output_add(struct cv_rewrite_output *output, const struct cv_data_file *file)
 {
     cv_array_reserve(&output->files, &output->capacity, output->count + 1);

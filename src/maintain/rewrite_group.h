@@ -43,6 +43,14 @@ struct cv_rewrite_output {
     bool useless; /* more files than before, and nothing that demanded it: they were removed */
 };
 
+/* "day=2026-11-29", "" where the spec has no field; NULL when the current schema lacks a column of
+ * the spec. */
+const char *cv_rewrite_partition_path(const struct cv_table_metadata *metadata, int32_t spec_id,
+                                      const struct cv_value *partition, struct cv_arena *arena);
+/* The same for a person. */
+const char *cv_rewrite_partition_text(const struct cv_table_metadata *metadata, int32_t spec_id,
+                                      const struct cv_value *partition, struct cv_arena *arena);
+
 /* Looks at the files' footers only. */
 enum cv_code cv_rewrite_group_ways(const struct cv_rewrite_run *run,
                                    const struct cv_rewrite_group *group, struct cv_arena *arena,

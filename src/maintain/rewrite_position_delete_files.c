@@ -91,9 +91,9 @@ struct round {
     size_t candidate_count;
     struct cv_rewrite_group *groups;
     size_t group_count;
-    struct cv_path_hashes live;
+    struct cv_location_set *live; /* data files */
     struct cv_position_delete_run run;
-    struct cv_position_delete_output *outputs; /* by group */
+    struct cv_rewrite_output *outputs; /* by group */
     struct cv_maintain_meter meter;
     size_t committed; /* groups */
     struct counts *counts;
@@ -102,9 +102,9 @@ struct round {
 static void round_release(struct round *round)
 {
     for (size_t i = 0; round->outputs && i < round->group_count; i++)
-        cv_position_delete_output_release(&round->outputs[i]);
+        cv_rewrite_output_release(&round->outputs[i]);
     free(round->outputs);
-    free(round->live.items);
+    cv_location_set_free(round->live);
     cv_map_release(&round->buckets);
     cv_maintain_meter_release(&round->meter);
     cv_scan_plan_freep(&round->plan);
@@ -231,24 +231,13 @@ static enum cv_code plan_round(struct round *round, bool *ret_found, struct cv_e
 
 /* --- live data files -------------------------------------------------------------------------- */
 
-static int compare_hashes(const void *a, const void *b)
+static enum cv_code note_live(struct round *round, const struct cv_manifest_entry *entries,
+                              size_t count, struct cv_error *err)
 {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-    return (left > right) - (left < right);
-}
-
-static void note_live(struct round *round, const struct cv_manifest_entry *entries, size_t count)
-{
-    struct cv_path_hashes *live = &round->live;
-
-    for (size_t i = 0; i < count; i++) {
-        if (entries[i].status == CV_ENTRY_DELETED)
-            continue;
-        cv_array_reserve(&live->items, &live->capacity, live->count + 1);
-        live->items[live->count++] =
-            cv_hash_bytes(entries[i].file.path, strlen(entries[i].file.path));
-    }
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].status != CV_ENTRY_DELETED)
+            CV_DO(cv_location_set_add(round->live, cv_str_from(entries[i].file.path), NULL, err));
+    return CV_OK;
 }
 
 static enum cv_code find_live(struct round *round, struct cv_error *err)
@@ -261,6 +250,7 @@ static enum cv_code find_live(struct round *round, struct cv_error *err)
     struct cv_manifest_entry *entries;
     size_t manifest_count, count;
 
+    round->live = cv_location_set_new(round->maintenance->memory_bytes / 4, 0, 1);
     CV_DO(cv_snapshot_manifests(store, snapshot, &round->arena, &manifests, &manifest_count, err));
     for (size_t i = 0; i < manifest_count; i++) {
         if (manifests[i].deletes)
@@ -269,14 +259,8 @@ static enum cv_code find_live(struct round *round, struct cv_error *err)
         cv_arena_reset(&scratch);
         CV_DO(cv_snapshot_entries(store, round->metadata, &manifests[i], &scratch, &entries, &count,
                                   err));
-        note_live(round, entries, count);
-        if (round->live.count * sizeof(uint64_t) > round->maintenance->memory_bytes / 4)
-            return cv_fail(err, CV_LIMIT,
-                           "more than %zu data files do not fit into the memory for planning",
-                           round->live.count);
+        CV_DO(note_live(round, entries, count, err));
     }
-    if (round->live.count)
-        qsort(round->live.items, round->live.count, sizeof(uint64_t), compare_hashes);
     return CV_OK;
 }
 
@@ -285,25 +269,18 @@ static enum cv_code find_live(struct round *round, struct cv_error *err)
 static void note_group(struct round *round, const struct cv_rewrite_group *group, int64_t outputs)
 {
     const struct cv_manifest_entry *entry = group->files[0]->context;
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(round->metadata, entry->file.spec_id);
-    CV_CLEANUP(cv_buf_release) struct cv_buf path = CV_BUF_INIT(0);
-    const struct cv_type *types;
 
-    if (spec && spec->field_count &&
-        cv_partition_types(spec, cv_table_metadata_schema(round->metadata), &round->arena, &types,
-                           NULL) == CV_OK)
-        cv_partition_path(spec, types, entry->file.partition, &path);
     cv_maintain_note(round->result,
                      "%s: %zu delete files of %" PRId64 " bytes into %" PRId64 " (%s)",
-                     path.length ? cv_buf_text(&path) : "the table", group->count, group->bytes,
-                     outputs, group->reason);
+                     cv_rewrite_partition_text(round->metadata, entry->file.spec_id,
+                                               entry->file.partition, &round->arena),
+                     group->count, group->bytes, outputs, group->reason);
 }
 
 static void drop_outputs(struct round *round, size_t first, size_t count)
 {
     for (size_t i = first; i < first + count; i++)
-        cv_position_delete_output_remove(round->run.store, &round->outputs[i]);
+        cv_rewrite_output_remove(round->run.store, &round->outputs[i]);
 }
 
 static size_t total_files(const struct round *round, size_t first, size_t count, bool outputs)
@@ -395,7 +372,7 @@ static enum cv_code write_groups(struct round *round, struct cv_error *err)
     round->run.store = round->maintenance->table->store;
     round->run.metadata = round->metadata;
     round->run.files = &round->files;
-    round->run.live = &round->live;
+    round->run.live = round->live;
     round->run.prefix = prefix;
     round->run.meter = &round->meter;
     round->outputs = cv_alloc(round->group_count * sizeof *round->outputs);
