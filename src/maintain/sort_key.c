@@ -11,27 +11,6 @@
 
 /* --- plans ----------------------------------------------------------------------------------- */
 
-/* The way from the root to the field, through structs only. */
-static bool find_path(const struct cv_type *type, int32_t id, struct cv_sort_term *term,
-                      size_t depth)
-{
-    if (type->kind != CV_TYPE_STRUCT || depth == CV_SORT_DEPTH_MAX)
-        return false;
-    for (size_t i = 0; i < type->field_count; i++) {
-        const struct cv_field *field = &type->fields[i];
-
-        term->path[depth] = i;
-        if (field->id == id) {
-            term->depth = depth + 1;
-            term->source = field;
-            return true;
-        }
-        if (find_path(&field->type, id, term, depth + 1))
-            return true;
-    }
-    return false;
-}
-
 static enum cv_code bind(const struct cv_schema *schema, int32_t source_id,
                          const struct cv_transform *transform, struct cv_sort_term *term,
                          struct cv_error *err)
@@ -39,7 +18,9 @@ static enum cv_code bind(const struct cv_schema *schema, int32_t source_id,
     struct cv_type type;
 
     term->transform = *transform;
-    if (!find_path(&schema->root, source_id, term, 0))
+    term->path = cv_column_path_find(&schema->root, source_id);
+    term->source = cv_schema_find_id(schema, source_id);
+    if (!term->path.depth)
         return cv_fail(err, CV_SCHEMA, "no column with id %d to sort by", source_id);
     if (cv_type_is_nested(&term->source->type))
         return cv_fail(err, CV_USAGE, "column %s is nested: rows cannot be sorted by it",
@@ -263,19 +244,6 @@ void cv_zorder_interleave(const struct cv_str *columns, size_t count, uint8_t *o
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static struct cv_value value_at(const struct cv_sort_term *term, const struct cv_batch *batch,
-                                size_t row)
-{
-    const struct cv_column *column = &batch->columns[term->path[0]];
-
-    for (size_t i = 1; i < term->depth; i++) {
-        if (cv_column_is_null(column, row))
-            return (struct cv_value){.is_null = true};
-        column = &column->children[term->path[i]];
-    }
-    return cv_column_value(column, row);
-}
-
 static void put_big_endian(uint64_t number, size_t bytes, uint8_t *out)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -346,7 +314,7 @@ static void put_value(const struct cv_value *value, struct cv_buf *out)
 static enum cv_code put_term(const struct cv_sort_term *term, const struct cv_batch *batch,
                              size_t row, struct cv_buf *out, struct cv_error *err)
 {
-    struct cv_value value = value_at(term, batch, row);
+    struct cv_value value = cv_column_path_value(&term->path, batch, row);
     size_t start;
 
     if (term->transform.kind != CV_TRANSFORM_IDENTITY)
@@ -398,7 +366,7 @@ static enum cv_code put_zorder(const struct cv_sort_plan *plan, const struct cv_
     key = out->data + out->length;
     length = plan->zorder_bytes;
     for (size_t i = 0; i < plan->count; i++) {
-        struct cv_value value = value_at(&plan->terms[i], batch, row);
+        struct cv_value value = cv_column_path_value(&plan->terms[i].path, batch, row);
 
         zorder_column(plan, i, &value, key + length);
         columns[i] = (struct cv_str){(const char *)key + length, zorder_column_bytes(plan, i)};

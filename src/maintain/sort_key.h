@@ -6,15 +6,13 @@
 #ifndef CALVE_MAINTAIN_SORT_KEY_H
 #define CALVE_MAINTAIN_SORT_KEY_H
 
-#include "batch/column.h"
+#include "batch/gather.h"
 #include "iceberg/metadata.h"
 
-#define CV_SORT_DEPTH_MAX      16 /* structs around a column that is sorted by */
 #define CV_ZORDER_NUMBER_BYTES 8
 
 struct cv_sort_term {
-    size_t path[CV_SORT_DEPTH_MAX]; /* column, then children of structs */
-    size_t depth;
+    struct cv_column_path path;
     const struct cv_field *source;
     struct cv_transform transform;
     bool descending;

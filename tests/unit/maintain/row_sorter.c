@@ -53,7 +53,7 @@ static void reads_orders(void **state)
     assert_int_equal(plan.terms[3].transform.kind, CV_TRANSFORM_BUCKET);
     assert_int_equal(plan.terms[3].transform.width, 4);
     assert_true(plan.terms[3].nulls_last);
-    assert_int_equal(plan.terms[4].depth, 2);
+    assert_int_equal(plan.terms[4].path.depth, 2);
     plan = parse("zorder(id, s)");
     assert_true(plan.zorder);
     assert_int_equal(plan.zorder_bytes, 16);
