@@ -58,14 +58,21 @@ static enum cv_code list_partitions(struct cv_source *source, const struct cv_of
     return CV_OK;
 }
 
+static int compare_partitions(const void *a, const void *b)
+{
+    const struct cv_partition_health *left = a, *right = b;
+    int result = strcmp(left->topic, right->topic);
+
+    return result ? result
+                  : (left->partition > right->partition) - (left->partition < right->partition);
+}
+
 static struct cv_partition_health *find(struct cv_source_health *health, const char *topic,
                                         int32_t partition)
 {
-    for (size_t i = 0; i < health->count; i++)
-        if (health->partitions[i].partition == partition &&
-            strcmp(health->partitions[i].topic, topic) == 0)
-            return &health->partitions[i];
-    return NULL;
+    const struct cv_partition_health key = {.topic = topic, .partition = partition};
+
+    return bsearch(&key, health->partitions, health->count, sizeof key, compare_partitions);
 }
 
 /* A client of its own, since the group is a setting of the client; it joins nothing. */
@@ -139,9 +146,9 @@ static void name_topics(struct cv_source_health *health)
 {
     health->topics = cv_arena_array(&health->arena, struct cv_topic_health, health->count + 1);
     for (size_t i = 0; i < health->count; i++)
-        if (!cv_source_health_topic(health, health->partitions[i].topic))
-            health->topics[health->topic_count++] = (struct cv_topic_health){
-                health->partitions[i].topic, CV_RETENTION_UNKNOWN, CV_RETENTION_UNKNOWN};
+        if (i == 0 || strcmp(health->partitions[i].topic, health->partitions[i - 1].topic) != 0)
+            health->topics[health->topic_count++] =
+                (struct cv_topic_health){health->partitions[i].topic, CV_RETENTION_UNKNOWN};
 }
 
 static const char *setting(const rd_kafka_ConfigEntry_t **entries, size_t count, const char *name)
@@ -176,9 +183,8 @@ static void note_retention(struct cv_source_health *health,
             strcmp(topic->topic, rd_kafka_ConfigResource_name(resource)) != 0)
             continue;
         topic->retention_ms = limit(setting(entries, count, "retention.ms"));
-        topic->retention_bytes = limit(setting(entries, count, "retention.bytes"));
         if (policy && !deletes)
-            topic->retention_ms = topic->retention_bytes = CV_RETENTION_FOR_EVER;
+            topic->retention_ms = CV_RETENTION_FOR_EVER;
     }
 }
 

@@ -22,8 +22,7 @@ struct cv_partition_health {
 
 struct cv_topic_health {
     const char *topic;
-    int64_t retention_ms;    /* CV_RETENTION_FOR_EVER when nothing is deleted by time */
-    int64_t retention_bytes; /* of a partition; CV_RETENTION_FOR_EVER = no limit */
+    int64_t retention_ms; /* CV_RETENTION_FOR_EVER when nothing is deleted by time */
 };
 
 struct cv_source_health {

@@ -48,7 +48,7 @@ static int set_up(void **state)
     d.kafka.count = CV_ARRAY_LENGTH(partitions);
     d.kafka.topics = topics;
     d.kafka.topic_count = 1;
-    topics[0] = (struct cv_topic_health){"orders", 7 * DAY_MS, CV_RETENTION_FOR_EVER};
+    topics[0] = (struct cv_topic_health){"orders", 7 * DAY_MS};
     for (int i = 0; i < 4; i++)
         partitions[i] = (struct cv_partition_health){"orders", i, 100, 10, 100, 100, -1};
     return 0;
