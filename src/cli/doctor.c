@@ -72,7 +72,6 @@ static enum cv_code open_table(struct patient *patient, struct cv_error *err)
     int64_t size;
     enum cv_code code = cv_table_open(catalog, config->table_name, &patient->lake.table, err);
 
-    config->catalog = catalog;
     config->table = patient->lake.table;
     if (code == CV_OK)
         return CV_OK;

@@ -4,6 +4,7 @@
 #include "cli/doctor_print.h"
 
 #include "codec/json.h"
+#include "codec/utf8.h"
 #include "stream/progress.h"
 
 #include <sys/ioctl.h>
@@ -35,28 +36,18 @@ static int width_of(FILE *out)
     return CV_MIN(size.ws_col, WIDTH_DEFAULT);
 }
 
-/* Code points of a word. */
-static int columns_of(const char *text, size_t length)
-{
-    int columns = 0;
-
-    for (size_t i = 0; i < length; i++)
-        columns += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return columns;
-}
-
 /* The text broken between words, its first line behind `mark`; what follows a line's end is there
  * to be copied and stays as it is. */
 static void print_wrapped(const struct cv_report *report, const char *mark, const char *text)
 {
-    int indent = INDENT + columns_of(mark, strlen(mark));
+    int indent = INDENT + (int)cv_utf8_count(cv_str_from(mark));
     int width = width_of(report->out);
     int column = indent;
 
     (void)fprintf(report->out, "%*s%s", INDENT, "", mark);
     for (const char *word = text; *word && *word != '\n';) {
         size_t length = strcspn(word, " \n");
-        int columns = columns_of(word, length);
+        int columns = (int)cv_utf8_count((struct cv_str){word, length});
 
         if (column > indent && column + 1 + columns > width) {
             (void)fprintf(report->out, "\n%*s", indent, "");

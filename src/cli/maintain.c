@@ -45,17 +45,6 @@ static const struct cv_flag common_flags[] = {
 
 #define COMMON_COUNT CV_ARRAY_LENGTH(common_flags)
 
-/* "older_than" → "older-than" */
-static const char *flag_name(const char *argument, struct cv_arena *arena)
-{
-    char *name = cv_arena_strdup(arena, argument);
-
-    for (char *c = name; *c; c++)
-        if (*c == '_')
-            *c = '-';
-    return name;
-}
-
 static bool is_common(const char *name)
 {
     for (size_t i = 0; i < COMMON_COUNT; i++)
@@ -104,7 +93,7 @@ static struct cv_flag *make_flags(const struct cv_procedure *procedure, struct c
     memcpy(flags, common_flags, sizeof common_flags);
     for (size_t i = 0; i < table->count; i++) {
         const struct cv_option *option = &table->options[i];
-        const char *name = flag_name(option->name, arena);
+        const char *name = cv_procedure_flag(option->name, arena);
 
         if (!is_common(name))
             flags[count++] = (struct cv_flag){

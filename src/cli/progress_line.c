@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "stream/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -14,17 +15,13 @@
 
 static void put_amount(struct cv_buf *out, int64_t amount, const char *unit)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)amount;
-    size_t i = 0;
+    char text[32];
 
-    if (strcmp(unit, "bytes") != 0) {
-        cv_buf_printf(out, "%lld", (long long)amount);
-        return;
-    }
-    for (; value >= 1024 && i + 1 < CV_ARRAY_LENGTH(units); i++)
-        value /= 1024;
-    cv_buf_printf(out, i ? "%.1f %s" : "%.0f %s", value, units[i]);
+    if (strcmp(unit, "bytes") == 0)
+        cv_format_bytes(amount, text, sizeof text);
+    else
+        (void)snprintf(text, sizeof text, "%lld", (long long)amount);
+    cv_buf_append_text(out, text);
 }
 
 static void put_time(struct cv_buf *out, int64_t us)
@@ -69,8 +66,8 @@ void cv_progress_line_show(struct cv_progress_line *line,
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
     int64_t now = cv_monotonic_us();
 
-    if (!line->start_us)
-        line->start_us = line->shown_us = now;
+    if (!line->shown_us)
+        line->shown_us = now;
     write_text(progress, &text);
     if (isatty(STDERR_FILENO)) {
         (void)fprintf(stderr, "\r%s\033[K", cv_buf_text(&text));

@@ -9,9 +9,8 @@
 
 /* All-zero is a valid one, with nothing on the screen. */
 struct cv_progress_line {
-    int64_t shown_us; /* monotonic */
-    int64_t start_us;
-    bool open; /* the terminal's line holds progress */
+    int64_t shown_us; /* monotonic; 0 = not yet */
+    bool open;        /* the terminal's line holds progress */
 };
 void cv_progress_line_show(struct cv_progress_line *line,
                            const struct cv_maintain_progress *progress);

@@ -59,7 +59,6 @@ struct cv_examination {
 };
 
 struct cv_examine_config {
-    struct cv_catalog *catalog;
     struct cv_table *table;   /* NULL: its metadata file cannot be read, `missing` tells */
     const char *missing;      /* location that the catalog names */
     const char *table_name;   /* full, for commands */

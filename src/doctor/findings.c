@@ -116,17 +116,6 @@ const char *cv_doctor_config_flag(const struct cv_examine_config *config, struct
     return cv_arena_printf(arena, " --config %s", cv_doctor_quoted(config->config, arena));
 }
 
-/* "older_than" → "older-than", as the command's flags are spelt. */
-static const char *flag_of(const char *argument, struct cv_arena *arena)
-{
-    char *name = cv_arena_strdup(arena, argument);
-
-    for (char *c = name; *c; c++)
-        if (*c == '_')
-            *c = '-';
-    return name;
-}
-
 const char *cv_doctor_command(const struct cv_examine_config *config,
                               const struct cv_procedure *procedure,
                               const struct cv_properties *arguments, struct cv_arena *arena)
@@ -136,9 +125,9 @@ const char *cv_doctor_command(const struct cv_examine_config *config,
                                     cv_doctor_config_flag(config, arena));
 
     for (size_t i = 0; i < arguments->count; i++)
-        command =
-            cv_arena_printf(arena, "%s --%s %s", command, flag_of(arguments->items[i].key, arena),
-                            cv_doctor_quoted(arguments->items[i].value, arena));
+        command = cv_arena_printf(arena, "%s --%s %s", command,
+                                  cv_procedure_flag(arguments->items[i].key, arena),
+                                  cv_doctor_quoted(arguments->items[i].value, arena));
     return command;
 }
 

@@ -91,10 +91,8 @@ static void put_row(const int64_t *files, struct cv_buf *rows)
 
     cv_json_begin_array(&w);
     cv_json_begin_object(&w);
-    for (size_t i = 0; i < CV_ARRAY_LENGTH(columns); i++) {
-        cv_json_key(&w, columns[i].column);
-        cv_json_put_i64(&w, files[columns[i].kind]);
-    }
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(columns); i++)
+        cv_maintain_put_count(&w, columns[i].column, files[columns[i].kind]);
     cv_json_end_object(&w);
     cv_json_end_array(&w);
 }

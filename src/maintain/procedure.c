@@ -50,6 +50,16 @@ const struct cv_procedure *cv_procedure_find(const char *name)
     return NULL;
 }
 
+const char *cv_procedure_flag(const char *argument, struct cv_arena *arena)
+{
+    char *name = cv_arena_strdup(arena, argument);
+
+    for (char *c = name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+    return name;
+}
+
 void cv_maintain_result_init(struct cv_maintain_result *result)
 {
     memset(result, 0, sizeof *result);
@@ -232,4 +242,10 @@ void cv_maintain_put_id(struct cv_json_writer *w, const char *column, int64_t id
         cv_json_put_null(w);
     else
         cv_json_put_i64(w, id);
+}
+
+void cv_maintain_put_count(struct cv_json_writer *w, const char *column, int64_t count)
+{
+    cv_json_key(w, column);
+    cv_json_put_i64(w, count);
 }

@@ -95,6 +95,9 @@ extern const struct cv_procedure *const cv_procedures[];
 /* By either name; NULL. */
 const struct cv_procedure *cv_procedure_find(const char *name);
 
+/* "older_than" → "older-than": an argument as a flag of the command is spelt. */
+const char *cv_procedure_flag(const char *argument, struct cv_arena *arena);
+
 /* Runs one with arguments as texts (key = value; dashes and underscores are one; "options" holds
  * "k=v,k=v"). An unknown argument is CV_USAGE and names the nearest. The table is fresh. */
 enum cv_code cv_procedure_run(const struct cv_procedure *procedure,

@@ -26,7 +26,8 @@ extern const struct cv_procedure cv_procedure_create_tag;
 extern const struct cv_procedure cv_procedure_replace_tag;
 extern const struct cv_procedure cv_procedure_drop_tag;
 
-/* "column": id; null below zero. */
+/* "column": id or number; null below zero. */
 void cv_maintain_put_id(struct cv_json_writer *w, const char *column, int64_t id);
+void cv_maintain_put_count(struct cv_json_writer *w, const char *column, int64_t count);
 
 #endif

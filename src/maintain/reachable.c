@@ -6,6 +6,7 @@
 
 #include "codec/hash.h"
 #include "iceberg/manifest_paths.h"
+#include "iceberg/snapshot_files.h"
 #include "maintain/parallel.h"
 
 #include <stdlib.h>
@@ -218,18 +219,6 @@ static enum cv_code keep_rows(struct reading *reading, const struct cv_manifest_
     return code;
 }
 
-static enum cv_code read_list(struct cv_store *store, const char *location, struct cv_arena *arena,
-                              struct cv_manifest_file **ret_rows, size_t *ret_count,
-                              struct cv_error *err)
-{
-    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_MANIFEST_BYTES_MAX);
-
-    CV_DO(cv_store_read(store, location, CV_MANIFEST_BYTES_MAX, &bytes, err));
-    CV_TRY(cv_manifest_list_read(bytes.data, bytes.length, arena, ret_rows, ret_count, NULL, err),
-           err, "manifest list %s", location);
-    return CV_OK;
-}
-
 static enum cv_code work_on_list(void *context, size_t index, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
@@ -246,7 +235,7 @@ static enum cv_code work_on_list(void *context, size_t index, struct cv_error *e
             rows[i] = (struct cv_manifest_file){.path = snapshot->manifests[i], .length = -1};
         return keep_rows(reading, rows, snapshot->manifest_count, err);
     }
-    code = read_list(reading->reach->store, snapshot->manifest_list, &arena, &rows, &count, err);
+    code = cv_snapshot_manifests(reading->reach->store, snapshot, &arena, &rows, &count, err);
     if (code == CV_OK)
         code = keep_rows(reading, rows, count, err);
     cv_maintain_meter_add(&reading->meter, 1);

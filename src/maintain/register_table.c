@@ -70,11 +70,9 @@ static void put_total(struct cv_json_writer *w, const char *column,
     const char *text = snapshot ? cv_properties_get(&snapshot->summary, key) : NULL;
     int64_t total;
 
-    cv_json_key(w, column);
-    if (text && cv_parse_i64(cv_str_from(text), &total))
-        cv_json_put_i64(w, total);
-    else
-        cv_json_put_null(w);
+    if (!text || !cv_parse_i64(cv_str_from(text), &total))
+        total = -1;
+    cv_maintain_put_id(w, column, total);
 }
 
 static void put_row(const struct cv_table_metadata *metadata, struct cv_buf *rows)
@@ -84,11 +82,7 @@ static void put_row(const struct cv_table_metadata *metadata, struct cv_buf *row
 
     cv_json_begin_array(&w);
     cv_json_begin_object(&w);
-    cv_json_key(&w, "current_snapshot_id");
-    if (head)
-        cv_json_put_i64(&w, head->id);
-    else
-        cv_json_put_null(&w);
+    cv_maintain_put_id(&w, "current_snapshot_id", head ? head->id : -1);
     put_total(&w, "total_records_count", head, "total-records");
     put_total(&w, "total_data_files_count", head, "total-data-files");
     cv_json_end_object(&w);

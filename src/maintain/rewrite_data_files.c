@@ -103,16 +103,11 @@ static void write_result(struct job *job)
 
     cv_json_begin_array(&w);
     cv_json_begin_object(&w);
-    cv_json_key(&w, "rewritten_data_files_count");
-    cv_json_put_i64(&w, job->rewritten_files);
-    cv_json_key(&w, "added_data_files_count");
-    cv_json_put_i64(&w, job->added_files);
-    cv_json_key(&w, "rewritten_bytes_count");
-    cv_json_put_i64(&w, job->rewritten_bytes);
-    cv_json_key(&w, "failed_data_files_count");
-    cv_json_put_i64(&w, job->failed_files);
-    cv_json_key(&w, "removed_delete_files_count");
-    cv_json_put_i64(&w, job->removed_deletes);
+    cv_maintain_put_count(&w, "rewritten_data_files_count", job->rewritten_files);
+    cv_maintain_put_count(&w, "added_data_files_count", job->added_files);
+    cv_maintain_put_count(&w, "rewritten_bytes_count", job->rewritten_bytes);
+    cv_maintain_put_count(&w, "failed_data_files_count", job->failed_files);
+    cv_maintain_put_count(&w, "removed_delete_files_count", job->removed_deletes);
     cv_json_end_object(&w);
     cv_json_end_array(&w);
 }

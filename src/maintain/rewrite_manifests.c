@@ -33,10 +33,8 @@ static void put_row(const struct cv_manifest_rewrite_result *rewritten, struct c
 
     cv_json_begin_array(&w);
     cv_json_begin_object(&w);
-    cv_json_key(&w, "rewritten_manifests_count");
-    cv_json_put_i64(&w, rewritten->rewritten);
-    cv_json_key(&w, "added_manifests_count");
-    cv_json_put_i64(&w, rewritten->added);
+    cv_maintain_put_count(&w, "rewritten_manifests_count", rewritten->rewritten);
+    cv_maintain_put_count(&w, "added_manifests_count", rewritten->added);
     cv_json_end_object(&w);
     cv_json_end_array(&w);
 }

@@ -425,14 +425,10 @@ static void write_result(const struct counts *counts, struct cv_buf *rows)
 
     cv_json_begin_array(&w);
     cv_json_begin_object(&w);
-    cv_json_key(&w, "rewritten_delete_files_count");
-    cv_json_put_i64(&w, counts->rewritten_files);
-    cv_json_key(&w, "added_delete_files_count");
-    cv_json_put_i64(&w, counts->added_files);
-    cv_json_key(&w, "rewritten_bytes_count");
-    cv_json_put_i64(&w, counts->rewritten_bytes);
-    cv_json_key(&w, "added_bytes_count");
-    cv_json_put_i64(&w, counts->added_bytes);
+    cv_maintain_put_count(&w, "rewritten_delete_files_count", counts->rewritten_files);
+    cv_maintain_put_count(&w, "added_delete_files_count", counts->added_files);
+    cv_maintain_put_count(&w, "rewritten_bytes_count", counts->rewritten_bytes);
+    cv_maintain_put_count(&w, "added_bytes_count", counts->added_bytes);
     cv_json_end_object(&w);
     cv_json_end_array(&w);
 }

@@ -192,7 +192,6 @@ static void plan_groups(struct selecting *selecting)
 
         if (settings->compression != 1.0)
             apply_compression(settings, group);
-        selection->group_files += (int64_t)group->count;
         if (__builtin_add_overflow(selection->group_bytes, group->bytes, &selection->group_bytes))
             selection->group_bytes = INT64_MAX;
     }

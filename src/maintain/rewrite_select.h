@@ -31,7 +31,7 @@ struct cv_rewrite_selection {
     size_t bucket_count, bucket_capacity;
     struct cv_rewrite_group *groups;
     size_t group_count;
-    int64_t group_files, group_bytes; /* in all groups */
+    int64_t group_bytes; /* in all groups */
     /* The lowest data sequence number of the live files that are in no group; INT64_MIN when not
      * all were looked at. */
     int64_t other_sequence;

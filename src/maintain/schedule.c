@@ -166,7 +166,6 @@ static enum cv_code read_entry(const struct cv_job_entry *from, struct cv_arena 
     struct entry_options own = {0};
 
     CV_DO(find_procedure(from->key, &entry->procedure, err));
-    entry->line = from->line;
     CV_TRY(read_value(from->value, arena, &own, entry, err), err, "%s", from->key);
     entry->every_us = own.every_us;
     if (own.when)

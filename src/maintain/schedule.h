@@ -24,7 +24,6 @@ struct cv_schedule_entry {
     char comparison;     /* '<' or '>' */
     int64_t threshold;
     struct cv_properties arguments;
-    int line; /* of the job file */
 };
 
 /* The section's options beside the procedures. */

@@ -95,7 +95,7 @@ static enum cv_code look(struct cv_scheduler *scheduler, struct cv_error *err)
 {
     const char *location = scheduler->table->metadata_location;
     const struct cv_measure_config measure = {
-        .now_ms = cv_now_ms(), .busy = maintenance_busy, .live = check_live, .context = scheduler};
+        .busy = maintenance_busy, .live = check_live, .context = scheduler};
 
     if (scheduler->looked_at && strcmp(scheduler->looked_at, location) == 0 &&
         cv_monotonic_us() - scheduler->looked_us < SAME_LOOK_US)

@@ -28,7 +28,6 @@ static int tear_down(void **state)
 static struct cv_examine_config config_of(struct cv_table *table, int64_t now_ms)
 {
     return (struct cv_examine_config){
-        .catalog = f.catalog,
         .table = table,
         .table_name = "lake.shop.orders",
         .config = "lake.yaml",
