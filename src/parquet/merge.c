@@ -170,18 +170,6 @@ static void fill_chunk(const struct cv_parquet_node *node, const struct cv_parqu
             index_of(indexes, from->column_index_offset, from->column_index_length, arena);
 }
 
-/* Packed bytes of the columns that the schema has. */
-static int64_t group_bytes(const struct cv_parquet_merger *merger,
-                           const struct cv_parquet_group *group)
-{
-    int64_t bytes = 0;
-
-    for (size_t i = 0; i < merger->writer->leaf_count; i++)
-        if (merger->file_leaves[i].number != CV_MERGE_MISSING)
-            bytes += group->chunks[merger->file_leaves[i].number].packed_size;
-    return bytes;
-}
-
 /* What must be known of a row group to read it later. */
 static struct cv_merge_source *add_source(struct cv_parquet_merger *merger, struct cv_store *store,
                                           const char *location,
@@ -219,15 +207,6 @@ static struct cv_merge_source *add_source(struct cv_parquet_merger *merger, stru
     return source;
 }
 
-/* Pages of the file have the writer's levels. */
-static bool levels_stay(const struct cv_parquet_merger *merger)
-{
-    for (size_t i = 0; i < merger->writer->leaf_count; i++)
-        if (merger->file_leaves[i].level_map)
-            return false;
-    return true;
-}
-
 static bool pending_is_full(const struct cv_parquet_merger *merger)
 {
     return merger->pending_bytes >= merger->writer->options.row_group_bytes ||
@@ -242,12 +221,13 @@ static enum cv_code add_group(struct cv_parquet_merger *merger, struct cv_store 
 {
     struct cv_parquet_writer *writer = merger->writer;
     int64_t limit = writer->options.row_group_bytes;
-    int64_t bytes = group_bytes(merger, group);
-    bool large = cv_merge_is_large(bytes, limit) && levels_stay(merger);
+    int64_t bytes = cv_merge_group_bytes(group, merger->file_leaves, writer->leaf_count);
+    bool levels_stay = cv_merge_levels_stay(merger->file_leaves, writer->leaf_count);
+    bool large = cv_merge_is_large(bytes, limit) && levels_stay;
 
     if (group->row_count == 0)
         return CV_OK;
-    if (way == CV_MERGE_COPY && !levels_stay(merger))
+    if (way == CV_MERGE_COPY && !levels_stay)
         way = CV_MERGE_PAGES;
     if (merger->source_count &&
         (way == CV_MERGE_COPY || (merger->pending_bytes + bytes > limit &&

@@ -67,8 +67,6 @@ static void sum_statistics(struct cv_leaf *leaf, size_t number,
                            const struct cv_merge_source *sources, size_t source_count,
                            bool *ret_min_exact, bool *ret_max_exact)
 {
-    bool cuttable =
-        leaf->field->type.kind == CV_TYPE_STRING || leaf->field->type.kind == CV_TYPE_BINARY;
     bool complete = true;
 
     cv_bounds_clear(&leaf->bounds);
@@ -83,13 +81,9 @@ static void sum_statistics(struct cv_leaf *leaf, size_t number,
             leaf->meta.null_count = -1;
         else
             leaf->meta.null_count += statistics->null_count;
-        if (statistics->null_count == chunk->value_count)
-            continue;
-        complete = complete && statistics->min.ptr && statistics->max.ptr &&
-                   cv_bounds_take_parquet(&leaf->bounds, &leaf->field->type, statistics->min,
-                                          statistics->max);
-        *ret_min_exact &= !cuttable || statistics->min_exact;
-        *ret_max_exact &= !cuttable || statistics->max_exact;
+        complete =
+            complete && cv_merge_take_statistics(statistics, chunk->value_count, &leaf->field->type,
+                                                 &leaf->bounds, ret_min_exact, ret_max_exact);
     }
     if (!complete)
         cv_bounds_clear(&leaf->bounds);

@@ -108,6 +108,11 @@ struct cv_parquet_merger {
  * Parquet schema is in the way. `leaf_count` is that of the schema. */
 bool cv_merge_match(struct cv_parquet_footer *footer, const struct cv_schema *schema,
                     struct cv_merge_leaf *ret_leaves, const char **ret_reason);
+/* Packed bytes of the columns that the schema has. */
+int64_t cv_merge_group_bytes(const struct cv_parquet_group *group,
+                             const struct cv_merge_leaf *leaves, size_t leaf_count);
+/* Whether pages of the file have the writer's levels. */
+bool cv_merge_levels_stay(const struct cv_merge_leaf *leaves, size_t leaf_count);
 
 /* merge_metrics.c: what some row groups add to the metrics of a column. */
 struct cv_merge_figures {
@@ -120,6 +125,11 @@ bool cv_merge_figures(struct cv_parquet_footer *footer, uint32_t file_leaf, size
                       size_t group_count, const struct cv_file_metrics *known,
                       const struct cv_field *field, bool repeated, struct cv_metrics_mode mode,
                       struct cv_merge_figures *ret, const char **ret_reason);
+/* Adds the statistics of a chunk to the bounds of several; false when it has values and no bounds.
+ */
+bool cv_merge_take_statistics(const struct cv_parquet_statistics *statistics, int64_t value_count,
+                              const struct cv_type *type, struct cv_bounds *bounds, bool *min_exact,
+                              bool *max_exact);
 
 /* merge_read.c: bytes of a chunk, with CV_RLE_SLACK behind them, valid until the next call for this
  * source. */

@@ -27,27 +27,31 @@ struct file_bounds {
     bool min_exact, max_exact;
 };
 
-static void read_statistics(const struct cv_parquet_group *groups, size_t group_count,
-                            uint32_t leaf, const struct cv_type *type, struct file_bounds *ret)
+bool cv_merge_take_statistics(const struct cv_parquet_statistics *statistics, int64_t value_count,
+                              const struct cv_type *type, struct cv_bounds *bounds, bool *min_exact,
+                              bool *max_exact)
 {
     bool cuttable = is_cuttable(type);
 
+    if (statistics->null_count == value_count)
+        return true;
+    *min_exact &= !cuttable || statistics->min_exact;
+    *max_exact &= !cuttable || statistics->max_exact;
+    return statistics->min.ptr && statistics->max.ptr &&
+           cv_bounds_take_parquet(bounds, type, statistics->min, statistics->max);
+}
+
+static void read_statistics(const struct cv_parquet_group *groups, size_t group_count,
+                            uint32_t leaf, const struct cv_type *type, struct file_bounds *ret)
+{
     ret->complete = true;
     ret->min_exact = true;
     ret->max_exact = true;
-    for (size_t i = 0; i < group_count; i++) {
+    for (size_t i = 0; ret->complete && i < group_count; i++) {
         const struct cv_parquet_chunk *chunk = &groups[i].chunks[leaf];
-        const struct cv_parquet_statistics *statistics = &chunk->statistics;
 
-        if (statistics->null_count == chunk->value_count)
-            continue;
-        if (!statistics->min.ptr || !statistics->max.ptr ||
-            !cv_bounds_take_parquet(&ret->bounds, type, statistics->min, statistics->max)) {
-            ret->complete = false;
-            return;
-        }
-        ret->min_exact &= !cuttable || statistics->min_exact;
-        ret->max_exact &= !cuttable || statistics->max_exact;
+        ret->complete = cv_merge_take_statistics(&chunk->statistics, chunk->value_count, type,
+                                                 &ret->bounds, &ret->min_exact, &ret->max_exact);
     }
 }
 

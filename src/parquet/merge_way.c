@@ -212,15 +212,6 @@ static void collect(const struct cv_type *type, bool repeated, struct leaf_list 
     }
 }
 
-static size_t count_leaves(const struct cv_type *type)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < type->field_count; i++)
-        count += cv_type_is_nested(&type->fields[i].type) ? count_leaves(&type->fields[i].type) : 1;
-    return count;
-}
-
 static bool metrics_known(struct cv_parquet_footer *footer, size_t first_group, size_t group_count,
                           const struct cv_merge_leaf *leaves, const struct leaf_list *list,
                           const struct cv_file_metrics *known,
@@ -271,22 +262,35 @@ static bool same_codec(struct cv_parquet_footer *footer, const struct cv_merge_l
     return true;
 }
 
-/* Whether all row groups can stay as they are. */
-static bool groups_large(const struct cv_parquet_footer *footer, const struct cv_merge_leaf *leaves,
-                         size_t leaf_count, int64_t row_group_bytes)
+int64_t cv_merge_group_bytes(const struct cv_parquet_group *group,
+                             const struct cv_merge_leaf *leaves, size_t leaf_count)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < leaf_count; i++)
+        if (leaves[i].number != CV_MERGE_MISSING)
+            bytes += group->chunks[leaves[i].number].packed_size;
+    return bytes;
+}
+
+bool cv_merge_levels_stay(const struct cv_merge_leaf *leaves, size_t leaf_count)
 {
     for (size_t i = 0; i < leaf_count; i++)
         if (leaves[i].level_map)
             return false;
-    for (size_t i = 0; i < footer->group_count; i++) {
-        int64_t bytes = 0;
+    return true;
+}
 
-        for (size_t j = 0; j < leaf_count; j++)
-            if (leaves[j].number != CV_MERGE_MISSING)
-                bytes += footer->groups[i].chunks[leaves[j].number].packed_size;
-        if (!cv_merge_is_large(bytes, row_group_bytes))
+/* Whether all row groups can stay as they are. */
+static bool groups_large(const struct cv_parquet_footer *footer, const struct cv_merge_leaf *leaves,
+                         size_t leaf_count, int64_t row_group_bytes)
+{
+    if (!cv_merge_levels_stay(leaves, leaf_count))
+        return false;
+    for (size_t i = 0; i < footer->group_count; i++)
+        if (!cv_merge_is_large(cv_merge_group_bytes(&footer->groups[i], leaves, leaf_count),
+                               row_group_bytes))
             return false;
-    }
     return true;
 }
 
@@ -295,7 +299,7 @@ static bool find_leaves(struct cv_parquet_footer *footer, const struct cv_schema
                         struct cv_arena *arena, struct leaf_list *ret_list,
                         struct cv_merge_leaf **ret_leaves, const char **ret_reason)
 {
-    size_t count = count_leaves(&schema->root);
+    size_t count = cv_type_leaf_count(&schema->root);
 
     *ret_leaves = cv_arena_array(arena, struct cv_merge_leaf, count);
     *ret_list = (struct leaf_list){

@@ -72,17 +72,6 @@ size_t cv_parquet_plain_width(const struct cv_type *type)
     return cv_type_width(type);
 }
 
-static size_t count_leaves(const struct cv_type *type)
-{
-    size_t count = 0;
-
-    if (!cv_type_is_nested(type))
-        return 1;
-    for (size_t i = 0; i < type->field_count; i++)
-        count += count_leaves(&type->fields[i].type);
-    return count;
-}
-
 /* Where the plan stands on its way down. */
 struct place {
     const char *path; /* dotted, NULL at the top */
@@ -153,7 +142,7 @@ void cv_parquet_plan(struct cv_parquet_writer *writer, const struct cv_metrics_c
     const struct cv_type *root = &writer->schema->root;
     const char *names[2 * (CV_DEPTH_MAX + 2)];
     struct place top = {.names = names};
-    size_t leaf_count = count_leaves(root);
+    size_t leaf_count = cv_type_leaf_count(root);
 
     writer->leaves = cv_arena_array(&writer->plan, struct cv_leaf, leaf_count);
     writer->column_count = root->field_count;

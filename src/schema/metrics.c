@@ -52,15 +52,6 @@ static void collect(const struct cv_type *type, struct collector *collector)
         collect(&type->fields[i].type, collector);
 }
 
-static size_t count_leaves(const struct cv_type *type)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < type->field_count; i++)
-        count += cv_type_is_nested(&type->fields[i].type) ? count_leaves(&type->fields[i].type) : 1;
-    return count;
-}
-
 static bool is_sorted_column(const int32_t *ids, size_t count, int32_t id)
 {
     for (size_t i = 0; i < count; i++)
@@ -109,7 +100,7 @@ enum cv_code cv_metrics_config_read(const struct cv_schema *schema,
                                     struct cv_arena *arena, struct cv_metrics_config *ret_config,
                                     struct cv_error *err)
 {
-    size_t count = count_leaves(&schema->root);
+    size_t count = cv_type_leaf_count(&schema->root);
     const char *default_text = cv_properties_get(properties, DEFAULT_KEY);
     struct cv_metrics_mode default_mode = parse_mode(default_text, truncate_16);
     struct collector collector = {cv_arena_array(arena, int32_t, count), 0};

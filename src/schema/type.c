@@ -84,6 +84,15 @@ size_t cv_type_width(const struct cv_type *type)
     }
 }
 
+size_t cv_type_leaf_count(const struct cv_type *type)
+{
+    size_t count = !cv_type_is_nested(type);
+
+    for (size_t i = 0; i < type->field_count; i++)
+        count += cv_type_leaf_count(&type->fields[i].type);
+    return count;
+}
+
 /* --- text ------------------------------------------------------------------------------------ */
 
 struct text_out {

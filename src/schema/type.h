@@ -69,6 +69,8 @@ bool cv_type_equal(const struct cv_type *a, const struct cv_type *b); /* ids and
 /* Bytes of one value in a column (batch/column.h): 1, 4, 8 or 16, the length of uuid and fixed;
  * 0 for boolean (one bit), string, binary and nested types. Decimals: 4, 8 or 16 by precision. */
 size_t cv_type_width(const struct cv_type *type);
+/* Primitive types in it, itself included. */
+size_t cv_type_leaf_count(const struct cv_type *type);
 
 /* "decimal(9, 2)", "list<string>", "struct<a: int, b: string>" for messages; Iceberg's words for
  * primitives. The text is cut to fit. */
