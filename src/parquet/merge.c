@@ -145,8 +145,9 @@ static struct cv_str copy_bound(struct cv_str bound, struct cv_arena *arena)
     return bound;
 }
 
+/* The offset index is only of use where the chunk is copied. */
 static void fill_chunk(const struct cv_parquet_node *node, const struct cv_parquet_chunk *from,
-                       const struct indexes *indexes, struct cv_arena *arena,
+                       const struct indexes *indexes, bool copied, struct cv_arena *arena,
                        struct cv_merge_chunk *ret)
 {
     const uint32_t dictionaries =
@@ -160,14 +161,15 @@ static void fill_chunk(const struct cv_parquet_node *node, const struct cv_parqu
         .value_count = from->value_count,
         .statistics = from->statistics,
         .ordered = cv_order_is_known(node, false),
-        .offset_index =
-            index_of(indexes, from->offset_index_offset, from->offset_index_length, arena),
     };
     ret->statistics.min = copy_bound(from->statistics.min, arena);
     ret->statistics.max = copy_bound(from->statistics.max, arena);
     if (ret->ordered)
         ret->column_index =
             index_of(indexes, from->column_index_offset, from->column_index_length, arena);
+    if (copied)
+        ret->offset_index =
+            index_of(indexes, from->offset_index_offset, from->offset_index_length, arena);
 }
 
 /* What must be known of a row group to read it later. */
@@ -175,7 +177,7 @@ static struct cv_merge_source *add_source(struct cv_parquet_merger *merger, stru
                                           const char *location,
                                           const struct cv_parquet_footer *footer,
                                           const struct cv_parquet_group *group,
-                                          const struct indexes *indexes)
+                                          const struct indexes *indexes, bool copied)
 {
     size_t leaf_count = merger->writer->leaf_count;
     struct cv_merge_source *source;
@@ -198,7 +200,7 @@ static struct cv_merge_source *add_source(struct cv_parquet_merger *merger, stru
             chunk->statistics.null_count = group->row_count;
             continue;
         }
-        fill_chunk(&footer->nodes[footer->leaves[leaf]], &group->chunks[leaf], indexes,
+        fill_chunk(&footer->nodes[footer->leaves[leaf]], &group->chunks[leaf], indexes, copied,
                    &merger->pending, chunk);
         if (merger->file_leaves[i].level_map)
             chunk->level_map = cv_arena_copy(&merger->pending, merger->file_leaves[i].level_map,
@@ -235,14 +237,14 @@ static enum cv_code add_group(struct cv_parquet_merger *merger, struct cv_store 
         CV_DO(write_pending(merger, err));
     if (way == CV_MERGE_COPY || (large && merger->source_count == 0)) {
         struct cv_merge_source *source =
-            add_source(merger, store, location, footer, group, indexes);
+            add_source(merger, store, location, footer, group, indexes, true);
 
         merger->source_count = 0;
         CV_DO(cv_merge_copy(merger, source, group, err));
         cv_arena_reset(&merger->pending);
         return CV_OK;
     }
-    (void)add_source(merger, store, location, footer, group, indexes);
+    (void)add_source(merger, store, location, footer, group, indexes, false);
     merger->pending_rows += group->row_count;
     merger->pending_bytes += bytes;
     if (pending_is_full(merger))

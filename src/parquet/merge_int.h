@@ -53,7 +53,7 @@ struct cv_merge_chunk {
     struct cv_parquet_statistics statistics;
     bool ordered;               /* bounds of its pages are in Iceberg's order */
     struct cv_str column_index; /* length 0 = none */
-    struct cv_str offset_index; /* the same */
+    struct cv_str offset_index; /* the same; only of a row group that is copied */
 };
 
 /* A row group that waits. */
