@@ -3,28 +3,11 @@
  * Reading of DELTA_BINARY_PACKED (layout in delta.c), a stage of deltas at a time. */
 #include "parquet/delta.h"
 
+#include "parquet/rle.h"
+
 #define GROUP 8 /* values that are unpacked together; a miniblock is a multiple of it */
 /* Writers have 128; the format sets no limit. */
 #define BLOCK_VALUES_MAX ((uint64_t)1 << 24)
-
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte;
-
-        if (*at == end)
-            return false;
-        byte = *(*at)++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *ret_value = value;
-            return true;
-        }
-    }
-    return false;
-}
 
 static uint64_t from_zigzag(uint64_t raw)
 {
@@ -36,10 +19,10 @@ bool cv_delta_reader_init(struct cv_delta_reader *reader, const uint8_t *bytes, 
     uint64_t block, miniblocks, count, first;
 
     *reader = (struct cv_delta_reader){.at = bytes, .end = bytes + length, .first = true};
-    if (!read_varint(&reader->at, reader->end, &block) ||
-        !read_varint(&reader->at, reader->end, &miniblocks) ||
-        !read_varint(&reader->at, reader->end, &count) ||
-        !read_varint(&reader->at, reader->end, &first))
+    if (!cv_varint_read(&reader->at, reader->end, 64, &block) ||
+        !cv_varint_read(&reader->at, reader->end, 64, &miniblocks) ||
+        !cv_varint_read(&reader->at, reader->end, 64, &count) ||
+        !cv_varint_read(&reader->at, reader->end, 64, &first))
         return false;
     if (block == 0 || block > BLOCK_VALUES_MAX || miniblocks == 0 || block % miniblocks ||
         block / miniblocks % GROUP || count > UINT32_MAX)
@@ -55,7 +38,7 @@ static bool start_block(struct cv_delta_reader *reader)
 {
     uint64_t least;
 
-    if (!read_varint(&reader->at, reader->end, &least) ||
+    if (!cv_varint_read(&reader->at, reader->end, 64, &least) ||
         (size_t)(reader->end - reader->at) < reader->miniblocks)
         return false;
     reader->least = from_zigzag(least);

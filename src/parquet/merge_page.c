@@ -173,22 +173,6 @@ static bool map_packed_run(const uint8_t *bytes, size_t length, size_t groups, u
     return map_groups(rest, 1, width, source, new_width, out);
 }
 
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 35 && *at < end; shift += 7) {
-        uint8_t byte = *(*at)++;
-
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *ret = value;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Run by run, so that levels need not be looked at. */
 static bool map_indices(const struct cv_merge_page *page, const struct cv_merge_source *source,
                         unsigned new_width, struct cv_buf *out)
@@ -207,7 +191,7 @@ static bool map_indices(const struct cv_merge_page *page, const struct cv_merge_
         uint32_t value = 0;
         size_t left;
 
-        if (!read_varint(&at, end, &head))
+        if (!cv_varint_read(&at, end, CV_RLE_HEAD_BITS, &head))
             return false;
         left = (size_t)(end - at);
         if (head & 1) {

@@ -27,6 +27,26 @@ void cv_bits_pack8(const uint32_t values[8], unsigned width, uint8_t *out);
 void cv_bits_pack_groups(const uint32_t *values, size_t groups, unsigned width, uint8_t *out);
 
 void cv_varint_write(uint64_t value, struct cv_buf *out);
+/* Reads one of at most `bits` bits, whole groups of seven; false when it is longer or the bytes end
+ * inside it. */
+static inline bool cv_varint_read(const uint8_t **at, const uint8_t *end, unsigned bits,
+                                  uint64_t *ret_value)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < bits && *at < end; shift += 7) {
+        uint8_t byte = *(*at)++;
+
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *ret_value = value;
+            return true;
+        }
+    }
+    return false;
+}
+/* The head of a run. */
+#define CV_RLE_HEAD_BITS 35
 
 /* Bytes behind the last one that the readers below may touch (never use): whoever owns a page has
  * them allocated. */

@@ -79,25 +79,6 @@ static void unpack_levels8(const uint8_t *bytes, size_t groups, unsigned width, 
     }
 }
 
-static bool read_run_head(struct cv_rle_reader *reader, uint64_t *ret_head)
-{
-    uint64_t head = 0;
-
-    for (unsigned shift = 0; shift < 35; shift += 7) {
-        uint8_t byte;
-
-        if (reader->at == reader->end)
-            return false;
-        byte = *reader->at++;
-        head |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *ret_head = head;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The last run of a page may be cut short of its last group (parquet-mr does so): what bytes there
  * are then bound it. */
 static bool start_packed(struct cv_rle_reader *reader, uint64_t groups)
@@ -125,7 +106,7 @@ static bool next_run(struct cv_rle_reader *reader)
     uint64_t head;
 
     while (reader->run_left == 0) {
-        if (!read_run_head(reader, &head))
+        if (!cv_varint_read(&reader->at, reader->end, CV_RLE_HEAD_BITS, &head))
             return false;
         if (head & 1) {
             (void)start_packed(reader, head >> 1);
