@@ -40,21 +40,6 @@ enum cv_code cv_merge_end_page(struct cv_parquet_merger *merger, struct cv_leaf 
     return CV_OK;
 }
 
-/* BIT_PACKED of old: the most significant bit first. */
-static bool read_bit_packed(const uint8_t *bits, size_t count, unsigned width, uint8_t *ret_levels)
-{
-    size_t bit = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        unsigned level = 0;
-
-        for (unsigned j = 0; j < width; j++, bit++)
-            level = level << 1 | (bits[bit / 8] >> (7 - bit % 8) & 1u);
-        ret_levels[i] = (uint8_t)level;
-    }
-    return true;
-}
-
 /* Levels as bytes; CV_FORMAT above the maximum. */
 static enum cv_code read_levels(const struct cv_merge_page *page, int32_t encoding,
                                 const uint8_t *bytes, size_t length, uint8_t max,
@@ -63,14 +48,14 @@ static enum cv_code read_levels(const struct cv_merge_page *page, int32_t encodi
     size_t count = (size_t)page->header.value_count;
     struct cv_rle_reader reader;
     unsigned above = 0;
-    bool fine;
+    bool fine = true;
 
     cv_buf_clear(out);
     if (count > CV_MERGE_LEVELS_MAX || !cv_buf_reserve(out, count + 8))
         return cv_fail(err, CV_LIMIT, "a page of %zu values is too large", count);
     out->length = count;
     if (page->bit_packed && encoding == CV_PARQUET_BIT_PACKED) {
-        fine = read_bit_packed(bytes, count, cv_bit_width(max), out->data);
+        cv_bits_read_levels(bytes, 0, count, cv_bit_width(max), out->data);
     } else {
         cv_rle_reader_init(&reader, bytes, length, cv_bit_width(max));
         fine = cv_rle_read_levels(&reader, count, out->data);

@@ -90,13 +90,8 @@ bool cv_read_levels(struct cv_level_reader *levels, size_t count, uint8_t *ret_l
         return cv_rle_read_levels(&levels->rle, count, ret_levels);
     if (count * width > levels->bit_count - levels->bit)
         return false;
-    for (size_t i = 0; i < count; i++) {
-        unsigned level = 0;
-
-        for (unsigned j = 0; j < width; j++, levels->bit++)
-            level = level << 1 | (levels->bits[levels->bit / 8] >> (7 - levels->bit % 8) & 1u);
-        ret_levels[i] = (uint8_t)level;
-    }
+    cv_bits_read_levels(levels->bits, levels->bit, count, width, ret_levels);
+    levels->bit += count * width;
     return true;
 }
 

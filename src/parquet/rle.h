@@ -76,6 +76,10 @@ bool cv_rle_read_bits(struct cv_rle_reader *reader, size_t count, uint8_t *bits,
 /* Takes `count` values if the open run says that they all are `value`, else takes none. */
 bool cv_rle_take_run(struct cv_rle_reader *reader, size_t count, uint32_t value);
 
+/* Levels in the encoding BIT_PACKED of old (the most significant bit first), from a bit on. */
+void cv_bits_read_levels(const uint8_t *bits, size_t bit, size_t count, unsigned width,
+                         uint8_t *ret_levels);
+
 /* Copies bits between bitmaps at any offsets. */
 void cv_bits_copy(uint8_t *to, size_t to_offset, const uint8_t *from, size_t from_offset,
                   size_t count);

@@ -236,6 +236,18 @@ bool cv_rle_take_run(struct cv_rle_reader *reader, size_t count, uint32_t value)
     return true;
 }
 
+void cv_bits_read_levels(const uint8_t *bits, size_t bit, size_t count, unsigned width,
+                         uint8_t *ret_levels)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned level = 0;
+
+        for (unsigned j = 0; j < width; j++, bit++)
+            level = level << 1 | (bits[bit / 8] >> (7 - bit % 8) & 1u);
+        ret_levels[i] = (uint8_t)level;
+    }
+}
+
 /* Up to 57 bits from any bit on; may touch 8 bytes. */
 static uint64_t load_bits(const uint8_t *from, size_t offset, size_t count)
 {
