@@ -61,44 +61,21 @@ static bool take_numbers(struct cv_bounds *bounds, const struct cv_type *type,
     }
 }
 
-/* PLAIN bytes of a number; decimals in a fixed are big-endian. */
+/* PLAIN bytes of a number: as Iceberg has them, but for decimals that are integers in the file. */
 static bool read_plain(const struct cv_type *type, struct cv_str bytes, struct cv_value *ret)
 {
     size_t width = CV_MAX(cv_type_width(type), (size_t)1);
-    int64_t integer = 0;
+    const struct cv_type integer = {.kind = width == 4 ? CV_TYPE_INT : CV_TYPE_LONG};
 
-    *ret = (struct cv_value){.kind = type->kind};
-    if (cv_bounds_order_of(type) == CV_BOUNDS_WIDE) {
-        cv_uint128 wide = bytes.length && bytes.ptr[0] < 0 ? ~(cv_uint128)0 : 0;
-
-        if (bytes.length < 1 || bytes.length > 16)
-            return false;
-        for (size_t i = 0; i < bytes.length; i++)
-            wide = wide << 8 | (uint8_t)bytes.ptr[i];
-        ret->decimal = (cv_wide_int)wide;
-        return true;
-    }
+    if (cv_bounds_order_of(type) == CV_BOUNDS_WIDE)
+        return bytes.length <= 16 && cv_value_read_binary(type, bytes, ret, NULL) == CV_OK;
     if (bytes.length != width)
         return false;
-    if (type->kind == CV_TYPE_FLOAT) {
-        memcpy(&ret->f32, bytes.ptr, 4);
-        return true;
-    }
-    if (type->kind == CV_TYPE_DOUBLE) {
-        memcpy(&ret->f64, bytes.ptr, 8);
-        return true;
-    }
-    memcpy(&integer, bytes.ptr, width);
-    if (width == 4)
-        integer = (int32_t)integer;
-    if (type->kind == CV_TYPE_BOOLEAN)
-        ret->boolean = integer != 0;
-    else if (type->kind == CV_TYPE_DECIMAL)
-        ret->decimal = integer;
-    else if (width == 4)
-        ret->i32 = (int32_t)integer;
-    else
-        ret->i64 = integer;
+    if (type->kind != CV_TYPE_DECIMAL)
+        return cv_value_read_binary(type, bytes, ret, NULL) == CV_OK;
+    if (cv_value_read_binary(&integer, bytes, ret, NULL) != CV_OK)
+        return false;
+    ret->decimal = width == 4 ? ret->i32 : ret->i64;
     return true;
 }
 
