@@ -38,6 +38,12 @@ enum cv_parquet_encoding {
     CV_PARQUET_BYTE_STREAM_SPLIT = 9,
 };
 
+/* Whether values are indices into a dictionary. */
+static inline bool cv_parquet_is_indices(int32_t encoding)
+{
+    return encoding == CV_PARQUET_PLAIN_DICTIONARY || encoding == CV_PARQUET_RLE_DICTIONARY;
+}
+
 enum cv_parquet_repetition {
     CV_PARQUET_REQUIRED = 0,
     CV_PARQUET_OPTIONAL = 1,

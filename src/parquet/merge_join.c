@@ -279,15 +279,13 @@ enum cv_code cv_merge_join(struct cv_parquet_merger *merger, struct cv_leaf *lea
                            const struct cv_merge_source *source, const struct cv_merge_page *page,
                            const struct cv_bounds *bounds, struct cv_error *err)
 {
-    int32_t encoding = page->header.encoding;
     struct values values = {.at = page->values, .end = page->values + page->value_bytes};
     size_t count = (size_t)page->header.value_count;
     size_t present;
     size_t step;
     size_t end;
 
-    values.indexed =
-        encoding == CV_PARQUET_PLAIN_DICTIONARY || encoding == CV_PARQUET_RLE_DICTIONARY;
+    values.indexed = cv_parquet_is_indices(page->header.encoding);
     values.decoded = values.indexed && !source->united;
     CV_DO(open_levels(merger, leaf, page, &present, err));
     if (values.indexed)

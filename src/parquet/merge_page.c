@@ -19,12 +19,6 @@ struct reading {
     struct cv_bounds bounds; /* of the page, from the index or its header */
 };
 
-static bool is_indices(const struct cv_page_header *header)
-{
-    return header->encoding == CV_PARQUET_PLAIN_DICTIONARY ||
-           header->encoding == CV_PARQUET_RLE_DICTIONARY;
-}
-
 /* What the new index says of the page. */
 static struct cv_page describe(struct reading *reading, const struct cv_merge_page *page)
 {
@@ -252,7 +246,7 @@ static enum cv_code put_values(struct reading *reading, const struct cv_merge_pa
     const struct cv_leaf *leaf = reading->leaf;
     unsigned width = CV_MAX(cv_bit_width(leaf->dictionary.count - 1), 1u);
 
-    if (!is_indices(&page->header) || reading->source->identity) {
+    if (!cv_parquet_is_indices(page->header.encoding) || reading->source->identity) {
         cv_buf_append(body, page->values, page->value_bytes);
         return CV_OK;
     }
@@ -271,8 +265,9 @@ static enum cv_code rebuild_page(struct reading *reading, struct cv_merge_page *
     struct cv_leaf *leaf = reading->leaf;
     struct cv_buf *body = &writer->workspace->body;
     struct cv_page_body finished = {
-        .encoding = is_indices(&page->header) ? CV_PARQUET_PLAIN_DICTIONARY
-                                              : (enum cv_parquet_encoding)page->header.encoding,
+        .encoding = cv_parquet_is_indices(page->header.encoding)
+                        ? CV_PARQUET_PLAIN_DICTIONARY
+                        : (enum cv_parquet_encoding)page->header.encoding,
     };
     size_t rows;
 
@@ -318,7 +313,7 @@ static enum cv_code take_page(struct reading *reading, struct cv_merge_page *pag
     const struct cv_page_header *header = &page->header;
     struct cv_page described = describe(reading, page);
     const struct cv_bounds *bounds = reading->bounds.present ? &reading->bounds : NULL;
-    bool indices = is_indices(header);
+    bool indices = cv_parquet_is_indices(header->encoding);
     bool join = indices ? !source->united || is_small(reading, header)
                         : header->encoding == CV_PARQUET_PLAIN && is_small(reading, header);
 

@@ -11,11 +11,6 @@
 /* Short values are copied by this many bytes at once; both sides have slack. */
 #define SHORT_BYTES 16
 
-static enum cv_code ended(struct cv_error *err)
-{
-    return cv_fail(err, CV_FORMAT, "a page ends inside its values, or they are malformed");
-}
-
 enum cv_code cv_read_reserve_bytes(struct cv_read_leaf *leaf, struct cv_builder *builder,
                                    size_t extra, struct cv_error *err)
 {
@@ -39,11 +34,11 @@ static enum cv_code read_plain(struct cv_read_leaf *leaf, struct cv_builder *bui
         size_t room;
 
         if (end - at < 4)
-            return ended(err);
+            return cv_read_ended(err);
         memcpy(&length, at, 4);
         at += 4;
         if (length > (size_t)(end - at))
-            return ended(err);
+            return cv_read_ended(err);
         room = builder->data_capacity - builder->data_length;
         if (length + (size_t)SHORT_BYTES > room)
             CV_DO(cv_read_reserve_bytes(leaf, builder, length, err));
@@ -65,7 +60,7 @@ static enum cv_code read_lengths(struct cv_delta_reader *reader, size_t count, u
     size_t sum = 0;
 
     if (!cv_delta_read_32(reader, count, lengths))
-        return ended(err);
+        return cv_read_ended(err);
     for (size_t i = 0; i < count; i++) {
         if (lengths[i] > INT32_MAX)
             return cv_fail(err, CV_FORMAT, "a value of negative length");
@@ -88,7 +83,7 @@ static enum cv_code read_delta_length(struct cv_read_leaf *leaf, struct cv_build
 
         CV_DO(read_lengths(&leaf->delta, take, lengths, &sum, err));
         if (sum > (size_t)(leaf->values_end - leaf->at))
-            return ended(err);
+            return cv_read_ended(err);
         CV_DO(cv_read_reserve_bytes(leaf, builder, sum, err));
         memcpy(builder->data + end, leaf->at, sum);
         leaf->at += sum;
@@ -113,7 +108,7 @@ static enum cv_code put_delta(struct cv_read_leaf *leaf, struct cv_builder *buil
     uint8_t *to;
 
     if (shared > previous_length || length > (size_t)(leaf->values_end - leaf->at))
-        return ended(err);
+        return cv_read_ended(err);
     CV_DO(cv_read_reserve_bytes(leaf, builder, shared + length, err));
     to = builder->data + start;
     if (shared)

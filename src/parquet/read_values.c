@@ -3,7 +3,7 @@
  * The values of a page, by its encoding (format Encodings.md), into a column's memory. */
 #include "parquet/reader_int.h"
 
-static enum cv_code ended(struct cv_error *err)
+enum cv_code cv_read_ended(struct cv_error *err)
 {
     return cv_fail(err, CV_FORMAT, "a page ends inside its values, or they are malformed");
 }
@@ -15,7 +15,7 @@ static enum cv_code read_indices(struct cv_read_leaf *leaf, size_t count, uint32
     uint32_t greatest = 0;
 
     if (!cv_rle_read(&leaf->indices, count, indices))
-        return ended(err);
+        return cv_read_ended(err);
     for (size_t i = 0; i < count; i++)
         greatest = CV_MAX(greatest, indices[i]);
     if (count && greatest >= leaf->dictionary.length)
@@ -101,10 +101,11 @@ static enum cv_code read_booleans(struct cv_read_leaf *leaf, struct cv_builder *
     size_t set;
 
     if (leaf->encoding == CV_PARQUET_RLE)
-        return cv_rle_read_bits(&leaf->indices, count, builder->data, base, &set) ? CV_OK
-                                                                                  : ended(err);
+        return cv_rle_read_bits(&leaf->indices, count, builder->data, base, &set)
+                   ? CV_OK
+                   : cv_read_ended(err);
     if (count > bits - leaf->bit)
-        return ended(err);
+        return cv_read_ended(err);
     cv_bits_copy(builder->data, base, leaf->at, leaf->bit, count);
     leaf->bit += count;
     return CV_OK;
@@ -125,7 +126,7 @@ static enum cv_code join_streams(struct cv_read_leaf *leaf, size_t count, const 
     uint8_t *to = leaf->raw.data;
 
     if (count > streams - leaf->stream_at)
-        return ended(err);
+        return cv_read_ended(err);
     if (leaf->width == 4)
         JOIN_STREAMS(4);
     else if (leaf->width == 8)
@@ -163,7 +164,7 @@ static enum cv_code take_raw(struct cv_read_leaf *leaf, size_t count, const uint
 
     if (leaf->encoding == CV_PARQUET_PLAIN) {
         if (count > (size_t)(leaf->values_end - leaf->at) / leaf->width)
-            return ended(err);
+            return cv_read_ended(err);
         *ret_raw = leaf->at;
         leaf->at += count * leaf->width;
         return CV_OK;
@@ -180,7 +181,7 @@ static enum cv_code take_raw(struct cv_read_leaf *leaf, size_t count, const uint
     else
         fine = cv_delta_read_64(&leaf->delta, count, (uint64_t *)(void *)leaf->raw.data);
     *ret_raw = leaf->raw.data;
-    return fine ? CV_OK : ended(err);
+    return fine ? CV_OK : cv_read_ended(err);
 }
 
 static enum cv_code read_fixed(struct cv_read_leaf *leaf, uint8_t *out, size_t out_width,
@@ -223,8 +224,7 @@ static enum cv_code read_bytes_to_decimals(struct cv_read_leaf *leaf, uint8_t *o
 enum cv_code cv_read_values(struct cv_read_leaf *leaf, struct cv_builder *builder, size_t base,
                             size_t count, struct cv_error *err)
 {
-    bool indexed = leaf->encoding == CV_PARQUET_PLAIN_DICTIONARY ||
-                   leaf->encoding == CV_PARQUET_RLE_DICTIONARY;
+    bool indexed = cv_parquet_is_indices(leaf->encoding);
     uint8_t *out;
 
     while (builder->capacity - base < count || builder->capacity == 0)
