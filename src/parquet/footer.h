@@ -159,6 +159,10 @@ enum cv_code cv_parquet_footer_read(struct cv_store *store, const char *location
 void cv_parquet_footer_free(struct cv_parquet_footer *footer);
 CV_DEFINE_CLEANUP(struct cv_parquet_footer *, cv_parquet_footer_free)
 
+/* Whether any column has a field id. */
+bool cv_parquet_has_ids(const struct cv_parquet_footer *footer);
+/* Bytes of a PLAIN value of a leaf; 0 for booleans and byte arrays. */
+size_t cv_parquet_node_width(const struct cv_parquet_node *leaf);
 /* "a.list.element.b" of a node, in the arena. */
 const char *cv_parquet_node_path(const struct cv_parquet_footer *footer, uint32_t node,
                                  struct cv_arena *arena);

@@ -374,6 +374,32 @@ enum cv_code cv_footer_parse_schema(struct cv_footer_parser *parser,
     return build_tree(parser, count, err);
 }
 
+bool cv_parquet_has_ids(const struct cv_parquet_footer *footer)
+{
+    for (uint32_t i = 1; i < footer->node_count; i++)
+        if (footer->nodes[i].field_id >= 0)
+            return true;
+    return false;
+}
+
+size_t cv_parquet_node_width(const struct cv_parquet_node *leaf)
+{
+    switch (leaf->type) {
+    case CV_PARQUET_INT32:
+    case CV_PARQUET_FLOAT:
+        return 4;
+    case CV_PARQUET_INT64:
+    case CV_PARQUET_DOUBLE:
+        return 8;
+    case CV_PARQUET_INT96:
+        return 12;
+    case CV_PARQUET_FIXED_LEN_BYTE_ARRAY:
+        return (size_t)leaf->type_length;
+    default:
+        return 0;
+    }
+}
+
 const char *cv_parquet_node_path(const struct cv_parquet_footer *footer, uint32_t node,
                                  struct cv_arena *arena)
 {

@@ -44,18 +44,9 @@ void cv_parse_statistics(struct cv_thrift_reader *r, struct cv_parquet_statistic
 /* Bytes that a bound of the leaf must have; 0 = any number. */
 static size_t bound_bytes(const struct cv_parquet_node *leaf)
 {
-    switch (leaf->type) {
-    case CV_PARQUET_BOOLEAN:
-        return 1;
-    case CV_PARQUET_INT32:
-    case CV_PARQUET_FLOAT:
-        return 4;
-    case CV_PARQUET_INT64:
-    case CV_PARQUET_DOUBLE:
-        return 8;
-    default:
+    if (leaf->type == CV_PARQUET_FIXED_LEN_BYTE_ARRAY)
         return 0;
-    }
+    return leaf->type == CV_PARQUET_BOOLEAN ? 1 : cv_parquet_node_width(leaf);
 }
 
 bool cv_order_is_known(const struct cv_parquet_node *leaf, bool deprecated)

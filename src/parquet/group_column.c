@@ -40,7 +40,7 @@ static struct cv_value bound_value(const struct cv_parquet_node *node, const str
 
     if (!bound.ptr || cv_read_conversion(node, type, &leaf.convert, NULL) != CV_OK)
         return value;
-    leaf.width = cv_read_file_width(node);
+    leaf.width = cv_parquet_node_width(node);
     switch (leaf.convert) {
     case CV_CONVERT_BYTES:
         value.is_null = false;
@@ -75,7 +75,7 @@ bool cv_parquet_group_column(void *group_columns, const struct cv_field *field,
     const struct cv_parquet_group_columns *columns = group_columns;
     const struct cv_name_mapping *mapping = columns->mapping;
     const struct cv_parquet_node *leaf =
-        find_leaf(columns->footer, 0, cv_read_file_has_ids(columns->footer),
+        find_leaf(columns->footer, 0, cv_parquet_has_ids(columns->footer),
                   mapping ? mapping->fields : NULL, mapping ? mapping->field_count : 0, field->id);
     const struct cv_parquet_chunk *chunk;
 

@@ -166,21 +166,12 @@ static bool match_field(struct match *match, uint32_t parent, struct levels leve
     return true;
 }
 
-/* Columns of a file without ids are found by name, which only the reader does. */
-static bool has_ids(const struct cv_parquet_footer *footer)
-{
-    for (uint32_t i = footer->nodes[0].first_child; i; i = footer->nodes[i].next_sibling)
-        if (footer->nodes[i].field_id >= 0)
-            return true;
-    return false;
-}
-
 bool cv_merge_match(struct cv_parquet_footer *footer, const struct cv_schema *schema,
                     struct cv_merge_leaf *ret_leaves, const char **ret_reason)
 {
     struct match match = {.footer = footer, .leaves = ret_leaves};
 
-    if (!has_ids(footer)) {
+    if (!cv_parquet_has_ids(footer)) { /* only the reader finds columns by name */
         *ret_reason = "the file has no field ids";
         return false;
     }

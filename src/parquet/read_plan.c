@@ -15,14 +15,6 @@ struct place {
     size_t name_count;
 };
 
-bool cv_read_file_has_ids(const struct cv_parquet_footer *footer)
-{
-    for (uint32_t i = 1; i < footer->node_count; i++)
-        if (footer->nodes[i].field_id >= 0)
-            return true;
-    return false;
-}
-
 /* Whether the repeated child of a list is the element itself (the four rules of the format). */
 static bool repeated_is_element(const struct cv_parquet_footer *footer, uint32_t list)
 {
@@ -70,24 +62,6 @@ static struct cv_read_leaf *add_leaf(struct cv_parquet_reader *reader, uint32_t 
     return leaf;
 }
 
-size_t cv_read_file_width(const struct cv_parquet_node *node)
-{
-    switch (node->type) {
-    case CV_PARQUET_INT32:
-    case CV_PARQUET_FLOAT:
-        return 4;
-    case CV_PARQUET_INT64:
-    case CV_PARQUET_DOUBLE:
-        return 8;
-    case CV_PARQUET_INT96:
-        return 12;
-    case CV_PARQUET_FIXED_LEN_BYTE_ARRAY:
-        return (size_t)node->type_length;
-    default:
-        return 0;
-    }
-}
-
 static enum cv_code plan_leaf(struct cv_parquet_reader *reader, const struct place *place,
                               struct cv_read_node *ret, struct cv_builder *builder,
                               struct cv_error *err)
@@ -103,7 +77,7 @@ static enum cv_code plan_leaf(struct cv_parquet_reader *reader, const struct pla
     leaf = add_leaf(reader, place->node, place->flat);
     leaf->type = type;
     leaf->convert = convert;
-    leaf->width = cv_read_file_width(leaf->node);
+    leaf->width = cv_parquet_node_width(leaf->node);
     if (leaf->width > CV_PARQUET_FIXED_BYTES_MAX)
         return cv_fail(err, CV_LIMIT, "values of %zu bytes are above the limit of %zu", leaf->width,
                        CV_PARQUET_FIXED_BYTES_MAX);
@@ -318,7 +292,7 @@ enum cv_code cv_read_plan(struct cv_parquet_reader *reader, struct cv_error *err
     const struct place top = {.names = mapping ? mapping->fields : NULL,
                               .name_count = mapping ? mapping->field_count : 0};
 
-    reader->by_id = cv_read_file_has_ids(reader->footer);
+    reader->by_id = cv_parquet_has_ids(reader->footer);
     reader->column_count = root->field_count;
     reader->columns = cv_arena_array(&reader->plan, struct cv_read_node, reader->column_count);
     for (size_t i = 0; i < reader->column_count; i++) {

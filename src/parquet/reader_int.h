@@ -153,9 +153,6 @@ struct cv_parquet_reader {
 
 /* read_plan.c: columns and leaves. */
 enum cv_code cv_read_plan(struct cv_parquet_reader *reader, struct cv_error *err);
-bool cv_read_file_has_ids(const struct cv_parquet_footer *footer);
-/* Bytes of a value in the file; 0 for booleans and byte arrays. */
-size_t cv_read_file_width(const struct cv_parquet_node *leaf);
 /* The one child of a list or map, which is repeated; 0 = it has none such. */
 uint32_t cv_read_repeated(const struct cv_parquet_footer *footer, uint32_t node);
 /* The element of a list in its standard or a legacy form: the repeated node or its child. */

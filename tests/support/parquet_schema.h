@@ -194,7 +194,7 @@ static inline enum cv_code parquet_schema(const struct cv_parquet_footer *footer
                                           struct cv_name_mapping *ret_mapping, struct cv_error *err)
 {
     struct builder builder = {
-        .footer = footer, .arena = arena, .by_id = cv_read_file_has_ids(footer), .next_id = 1};
+        .footer = footer, .arena = arena, .by_id = cv_parquet_has_ids(footer), .next_id = 1};
     struct cv_schema schema = {0};
 
     if (footer->node_count > CV_FIELDS_MAX)
