@@ -242,9 +242,30 @@ static bool never(void *context)
     return false;
 }
 
+/* The head's manifests, which measure() has read: they are the table's, and not opened again. */
+static enum cv_code pass_head(struct split *split, struct cv_location_set *passed,
+                              struct cv_error *err)
+{
+    struct cv_doctor *d = split->d;
+    struct cv_table *table = d->config->table;
+    const struct cv_snapshot *head = cv_table_metadata_head(d->metadata, cv_table_branch(table));
+    struct cv_manifest_file *rows = NULL;
+    size_t count = 0;
+
+    if (head && head->manifest_list)
+        CV_DO(cv_table_manifests(table, head, d->arena, &rows, &count, err));
+    for (size_t i = 0; i < count; i++) {
+        CV_DO(add(split->metadata, cv_str_from(rows[i].path), err));
+        CV_DO(cv_location_set_add(passed, cv_str_from(rows[i].path), NULL, err));
+    }
+    return CV_OK;
+}
+
 static enum cv_code reach_all(struct split *split, struct cv_error *err)
 {
     struct cv_doctor *d = split->d;
+    CV_CLEANUP(cv_location_set_freep)
+    struct cv_location_set *passed = cv_location_set_new(d->config->memory_bytes / 16, 0, 1);
     const struct cv_examine_config *config = d->config;
     struct cv_maintenance maintenance = {
         .table = config->table,
@@ -256,6 +277,7 @@ static enum cv_code reach_all(struct split *split, struct cv_error *err)
     struct cv_reach reach = {.maintenance = &maintenance,
                              .store = config->table->store,
                              .procedure = "doctor",
+                             .skip = passed,
                              .each = note_reached,
                              .unreadable = pass_over,
                              .context = split};
@@ -264,6 +286,7 @@ static enum cv_code reach_all(struct split *split, struct cv_error *err)
 
     for (size_t i = 0; i < d->metadata->snapshot_count; i++)
         snapshots[i] = &d->metadata->snapshots[i];
+    CV_DO(pass_head(split, passed, err));
     return cv_reach_snapshots(&reach, snapshots, d->metadata->snapshot_count, err);
 }
 
