@@ -8,12 +8,11 @@ import json
 import random
 import time
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from job import local, run_calve
-from readers import open_table, read_calve, read_duckdb
+from readers import open_table, read_avro, read_calve, read_duckdb
 
 SCHEMA = pa.schema([pa.field("n", pa.int64()), pa.field("p", pa.int32())])
 DAY_MS = 86_400_000
@@ -166,9 +165,9 @@ class History:
         named.add(local(self.table().metadata_location))
         for snapshot in metadata["snapshots"]:
             named.add(local(snapshot["manifest-list"]))
-            for manifest in read_avro(snapshot["manifest-list"]):
+            for manifest in read_once(snapshot["manifest-list"]):
                 named.add(local(manifest["manifest_path"]))
-                named |= {local(e["data_file"]["file_path"]) for e in read_avro(manifest["manifest_path"])}
+                named |= {local(e["data_file"]["file_path"]) for e in read_once(manifest["manifest_path"])}
         found = {p for p in local(metadata["location"]).rglob("*") if p.is_file()}
         assert found - named == set()
 
@@ -179,8 +178,8 @@ class History:
     def read_snapshot(self, snapshot):
         """The rows that a snapshot reaches; everything that it names has to be there."""
         rows, paths = [], collections.Counter()
-        for manifest in read_avro(snapshot["manifest-list"]):
-            for entry in read_avro(manifest["manifest_path"]):
+        for manifest in read_once(snapshot["manifest-list"]):
+            for entry in read_once(manifest["manifest_path"]):
                 if entry["status"] == 2:
                     continue
                 file = entry["data_file"]
@@ -203,12 +202,11 @@ class History:
 _avro = {}
 
 
-def read_avro(path):
+def read_once(path):
     """Manifests and lists never change, so that each is parsed once; but it has to be there each time."""
     assert local(path).exists(), path
     if path not in _avro:
-        with open(local(path), "rb") as f:
-            _avro[path] = list(fastavro.reader(f))
+        _avro[path] = read_avro(path)
     return _avro[path]
 
 

@@ -7,13 +7,12 @@ import json
 import foreign_tables
 import pytest
 from checks import referenced_files
+from foreign_tables import BEYOND_PYICEBERG, FOREIGN, READABLE, UUIDS
 from job import run_calve
 from readers import comparable, read_calve, read_duckdb, read_pyiceberg
-from test_scan import BEYOND_PYICEBERG, FOREIGN, NO_DATA, UUIDS, version_of
 from twins import files_below, maintain, result_rows
 
 FUTURE = "2100-01-01 00:00:00"
-TABLES = [name for name in FOREIGN if version_of(name) < 3 and name not in NO_DATA]
 STEPS = [
     ("rewrite-data-files", ["--rewrite-all", "--remove-dangling-deletes"]),
     ("rewrite-data-files", ["--rewrite-all", "--strategy", "sort", "--sort-order", "`{first}`"]),
@@ -29,7 +28,7 @@ def scan_lines(lake, table):
 
 
 @pytest.mark.skipif(not FOREIGN, reason="no independent test data (CALVE_TESTDATA)")
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", READABLE)
 def test_upkeep(lake, duckdb, name):
     copy = foreign_tables.copy_into(lake, name, FOREIGN[name])
     table = f"foreign.{name}"

@@ -5,10 +5,9 @@ history."""
 
 import json
 
-import fastavro
 import pytest
-from job import local, run_calve
-from readers import open_table, read_duckdb, read_pyiceberg
+from job import run_calve
+from readers import open_table, read_avro, read_duckdb, read_pyiceberg
 from spark import SparkError
 
 # Sizes are left out: position delete files hold random paths.
@@ -145,11 +144,6 @@ def _literal(value):
     if isinstance(value, list):
         return f"array({', '.join(map(_literal, value))})"
     return f"'{value}'" if isinstance(value, str) else str(value)
-
-
-def read_avro(path):
-    with open(local(path), "rb") as f:
-        return list(fastavro.reader(f))
 
 
 @pytest.fixture

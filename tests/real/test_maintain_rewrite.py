@@ -33,7 +33,6 @@ IF(id % 13 = 0, double('NaN'), id / 8), CAST(-id AS float), CAST(id AS decimal(1
 timestamp'2026-01-01' + make_interval(0, 0, 0, CAST(id % 9 AS int)), id % 2 = 0,
 IF(id % 5 = 0, NULL, array(CAST(id AS int), NULL)), IF(id % 7 = 0, NULL, named_struct('a', id, 'c', CAST(id AS string)))
 FROM (SELECT IF(id < 0, NULL, id) AS id FROM range({1}, {2}))"""
-CREATE = "CREATE TABLE {{t}} ({0}) USING iceberg {1} TBLPROPERTIES ('format-version'='{2}', {3})"
 # Each task of an INSERT writes a file of its own for each partition.
 PROPERTIES = "'write.distribution-mode'='none', 'write.spark.fanout.enabled'='true', 'write.delete.mode'='{mode}'"
 CREATE = "CREATE TABLE {{t}} ({0}) USING iceberg {1} TBLPROPERTIES ('format-version'='{2}', " + PROPERTIES + ")"
@@ -398,11 +397,6 @@ def test_file_above_the_target(lake, duckdb):
     check_table(lake, table)
     again = result_rows(maintain(lake, "rewrite-data-files", table, *flags))[0]
     assert again["rewritten_data_files_count"] == 0
-
-
-def scan_lines(lake, table):
-    done = run_calve("table", "scan", f"{lake.name}.{table}", "--config", lake.config_file(), "--json").check()
-    return sorted(json.dumps(row, sort_keys=True) for row in json.loads(done.out))
 
 
 def test_files_without_field_ids(lake, duckdb):

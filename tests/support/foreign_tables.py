@@ -169,3 +169,25 @@ def copy_into(lake, name, metadata_folder):
             row,
         )
     return copy
+
+
+FOREIGN = tables() if folder() else {}
+
+
+def version_of(name):
+    return json.loads(newest(FOREIGN[name]).read_text())["format-version"]
+
+
+# What the judges cannot: PyIceberg reads no equality deletes, no manifests that a v1 snapshot names itself, no default
+# of a uuid, and no partition value in place of a column that is required, false or a fraction; DuckDB applies the
+# deletes of one partition to another and knows no such v1 snapshot either.
+BEYOND_PYICEBERG = {
+    "add_columns_with_defaults", "legacy_v1", "mytable", "mytable_partitioned", "partition_bool",
+    "partition_decimal_bigint", "partition_decimal_hugeint", "partition_time", "partition_timestamp",
+    "partition_timestamptz",
+}  # fmt: skip
+BEYOND_DUCKDB = {"mytable_partitioned", "legacy_v1"}
+BEYOND_SPARK = {"partition_time", "add_columns_with_defaults"}
+NO_DATA = {"generated_bounds"}
+UUIDS = ["uuid", "col_uuid"]
+READABLE = [name for name in FOREIGN if version_of(name) < 3 and name not in NO_DATA]

@@ -13,6 +13,7 @@ import json
 import pathlib
 import uuid
 
+import fastavro
 import pyarrow as pa
 from job import local, run_calve
 
@@ -175,6 +176,12 @@ def comparable(table, uuid_columns=()):
 def rows(items):
     """The same form from Python rows, for expectations."""
     return sort_rows(tuple(plain(v) for v in item) for item in items)
+
+
+def read_avro(path):
+    """The records of a manifest or a list."""
+    with open(local(path), "rb") as file:
+        return list(fastavro.reader(file))
 
 
 def live_files(lake, name, snapshot_id=None):
