@@ -287,15 +287,17 @@ static enum cv_code pick(struct picking *p, struct cv_commit *commit,
     return cv_commit_add_snapshot(commit, next, &snapshot, err);
 }
 
-/* Without a commit it only checks. */
-static enum cv_code apply(struct picking *p, struct cv_table *table, struct cv_commit *commit,
-                          struct cv_table_metadata *next, struct cv_error *err)
+static enum cv_code build(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
+                          bool *ret_done, struct cv_error *err)
 {
+    struct picking *p = context;
+    struct cv_table *table = commit->table;
     CV_CLEANUP(cv_arena_release) struct cv_arena scratch = CV_ARENA_INIT;
     CV_CLEANUP(cv_between_release) struct cv_between between = {0};
     const char *branch = cv_table_branch(table);
     const struct cv_snapshot *source;
 
+    *ret_done = false;
     CV_DO(cv_check_branch(table, next, err));
     p->result = (struct cv_ref_move){cv_head_id(next, branch), p->source_id};
     CV_DO(check_source(p, next, branch, &source, err));
@@ -307,40 +309,21 @@ static enum cv_code apply(struct picking *p, struct cv_table *table, struct cv_c
         CV_DO(cv_between_init(&between, next, branch, source->parent_id, &scratch, err));
         CV_DO(check_partitions(p, table, next, &between, err));
     }
-    if (!commit)
+    if (commit->dry_run)
         return CV_OK;
     p->result.current_snapshot_id = commit->snapshot_id;
     return pick(p, commit, next, source, &between, err);
-}
-
-static enum cv_code build(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
-                          bool *ret_done, struct cv_error *err)
-{
-    *ret_done = false;
-    return apply(context, commit->table, commit, next, err);
-}
-
-static enum cv_code run(struct cv_table *table, struct picking *p, bool dry_run,
-                        struct cv_error *err)
-{
-    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
-    const struct cv_commit_operation operation = {
-        .build = build, .context = p, .makes_snapshot = true};
-    struct cv_commit_outcome outcome;
-
-    if (!dry_run)
-        return cv_commit_run(table, &operation, &outcome, err);
-    CV_DO(cv_table_refresh(table, err));
-    next = cv_table_metadata_copy(table->metadata);
-    return apply(p, table, NULL, next, err);
 }
 
 enum cv_code cv_table_cherrypick_snapshot(struct cv_table *table, int64_t snapshot_id, bool dry_run,
                                           struct cv_ref_move *ret_move, struct cv_error *err)
 {
     CV_CLEANUP(picking_release) struct picking p = {.source_id = snapshot_id};
+    const struct cv_commit_operation operation = {
+        .build = build, .context = &p, .makes_snapshot = true, .dry_run = dry_run};
+    struct cv_commit_outcome outcome;
 
-    CV_TRY(run(table, &p, dry_run, err), err, "table %s",
+    CV_TRY(cv_commit_run(table, &operation, &outcome, err), err, "table %s",
            cv_table_name_text(&table->name, &p.arena));
     *ret_move = p.result;
     return CV_OK;

@@ -349,6 +349,21 @@ static void commit_release(struct cv_commit *commit)
     cv_arena_release(&commit->arena);
 }
 
+static enum cv_code try_out(struct cv_table *table, const struct cv_commit_operation *operation,
+                            struct cv_commit_outcome *ret_outcome, struct cv_error *err)
+{
+    CV_CLEANUP(commit_release)
+    struct cv_commit commit = {.table = table, .snapshot_id = -1, .dry_run = true};
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
+    bool done;
+
+    CV_DO(cv_table_refresh(table, err));
+    next = cv_table_metadata_copy(table->metadata);
+    CV_DO(operation->build(operation->context, &commit, next, &done, err));
+    *ret_outcome = (struct cv_commit_outcome){.snapshot_id = -1, .already_done = true};
+    return CV_OK;
+}
+
 enum cv_code cv_commit_run(struct cv_table *table, const struct cv_commit_operation *operation,
                            struct cv_commit_outcome *ret_outcome, struct cv_error *err)
 {
@@ -356,6 +371,8 @@ enum cv_code cv_commit_run(struct cv_table *table, const struct cv_commit_operat
     bool done = false;
     enum cv_code code;
 
+    if (operation->dry_run)
+        return try_out(table, operation, ret_outcome, err);
     cv_uuid_text(commit.uuid);
     code = attempt_all(&commit, operation, &done, err);
     if (!commit.keep_files)

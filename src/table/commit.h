@@ -23,9 +23,10 @@ struct cv_commit {
     struct cv_arena arena;
     char uuid[CV_UUID_TEXT_BYTES];
     int64_t snapshot_id; /* the same in every attempt; -1 = the operation makes none */
-    int attempt;         /* from 1 */
-    bool keep_files;     /* some attempt had no plain refusal: its files may be in use */
-    int overtaken;       /* attempts that were given up before the swap, for an append went by */
+    bool dry_run;
+    int attempt;     /* from 1 */
+    bool keep_files; /* some attempt had no plain refusal: its files may be in use */
+    int overtaken;   /* attempts that were given up before the swap, for an append went by */
     enum {
         CV_COMMIT_BUILDING,  /* a conflict is one of validation: to be planned again, not retried */
         CV_COMMIT_OVERTAKEN, /* base again at once */
@@ -48,6 +49,7 @@ struct cv_commit_operation {
                           bool *ret_done, struct cv_error *err);
     void *context;
     bool makes_snapshot;
+    bool dry_run; /* build() is called, shall write nothing, and nothing comes of its copy */
     /* Files of the caller that were closed unsynced. */
     const char *const *unsynced;
     size_t unsynced_count;

@@ -120,10 +120,11 @@ static enum cv_code remove_definitions(struct expiring *e, struct cv_store *stor
                                            err);
 }
 
-static enum cv_code apply(struct expiring *e, const struct cv_table_metadata *before,
-                          struct cv_store *store, struct cv_table_metadata *next,
-                          struct cv_error *err)
+static enum cv_code build(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
+                          bool *ret_done, struct cv_error *err)
 {
+    struct expiring *e = context;
+    const struct cv_table_metadata *before = commit->table->metadata;
     struct cv_expire_plan *plan_made = &e->result->plan;
 
     e->result->definitions_removed = false;
@@ -135,33 +136,11 @@ static enum cv_code apply(struct expiring *e, const struct cv_table_metadata *be
     remove_dead_links(next);
     if (e->has_carriers)
         link_over_gaps(before, next);
-    CV_DO(remove_definitions(e, store, next, err));
+    CV_DO(remove_definitions(e, commit->table->store, next, err));
     cv_table_metadata_free(e->result->before);
     e->result->before = cv_table_metadata_copy(before);
-    return CV_OK;
-}
-
-static enum cv_code build(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
-                          bool *ret_done, struct cv_error *err)
-{
-    struct expiring *e = context;
-
-    CV_DO(apply(e, commit->table->metadata, commit->table->store, next, err));
     *ret_done = !next->changed;
     return CV_OK;
-}
-
-static enum cv_code run(struct cv_table *table, struct expiring *e, struct cv_error *err)
-{
-    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
-    const struct cv_commit_operation operation = {.build = build, .context = e};
-    struct cv_commit_outcome outcome;
-
-    if (!e->expire->dry_run)
-        return cv_commit_run(table, &operation, &outcome, err);
-    CV_DO(cv_table_refresh(table, err));
-    next = cv_table_metadata_copy(table->metadata);
-    return apply(e, table->metadata, table->store, next, err);
 }
 
 enum cv_code cv_table_expire(struct cv_table *table, const struct cv_expire *expire,
@@ -170,7 +149,10 @@ enum cv_code cv_table_expire(struct cv_table *table, const struct cv_expire *exp
 {
     struct cv_expire_result result = {0};
     struct expiring e = {expire, arena, &result};
-    enum cv_code code = run(table, &e, err);
+    const struct cv_commit_operation operation = {
+        .build = build, .context = &e, .dry_run = expire->dry_run};
+    struct cv_commit_outcome outcome;
+    enum cv_code code = cv_commit_run(table, &operation, &outcome, err);
 
     if (code != CV_OK)
         cv_table_metadata_free(result.before);

@@ -52,42 +52,27 @@ enum cv_code cv_move_branch(struct cv_table_metadata *metadata, const char *bran
     return cv_table_metadata_set_ref(metadata, &moved, err);
 }
 
-static enum cv_code apply(struct moving *m, const struct cv_table_metadata *before,
-                          struct cv_table_metadata *next, bool *ret_done, struct cv_error *err)
-{
-    CV_DO(m->move(m, next, err));
-    m->result = (struct cv_ref_move){cv_head_id(before, m->ref), cv_head_id(next, m->ref)};
-    *ret_done = !next->changed;
-    return CV_OK;
-}
-
 static enum cv_code build(void *context, struct cv_commit *commit, struct cv_table_metadata *next,
                           bool *ret_done, struct cv_error *err)
 {
-    return apply(context, commit->table->metadata, next, ret_done, err);
-}
+    struct moving *m = context;
 
-static enum cv_code run(struct cv_table *table, struct moving *m, bool dry_run,
-                        struct cv_error *err)
-{
-    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
-    const struct cv_commit_operation operation = {.build = build, .context = m};
-    struct cv_commit_outcome outcome;
-    bool done;
-
-    if (!dry_run)
-        return cv_commit_run(table, &operation, &outcome, err);
-    CV_DO(cv_table_refresh(table, err));
-    next = cv_table_metadata_copy(table->metadata);
-    return apply(m, table->metadata, next, &done, err);
+    CV_DO(m->move(m, next, err));
+    m->result =
+        (struct cv_ref_move){cv_head_id(commit->table->metadata, m->ref), cv_head_id(next, m->ref)};
+    *ret_done = !next->changed;
+    return CV_OK;
 }
 
 static enum cv_code move_ref(struct cv_table *table, struct moving *m, bool dry_run,
                              struct cv_ref_move *ret_move, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const struct cv_commit_operation operation = {.build = build, .context = m, .dry_run = dry_run};
+    struct cv_commit_outcome outcome;
 
-    CV_TRY(run(table, m, dry_run, err), err, "table %s", cv_table_name_text(&table->name, &arena));
+    CV_TRY(cv_commit_run(table, &operation, &outcome, err), err, "table %s",
+           cv_table_name_text(&table->name, &arena));
     *ret_move = m->result;
     return CV_OK;
 }

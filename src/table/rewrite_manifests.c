@@ -21,7 +21,7 @@ struct kind {
 struct rewriting {
     const struct cv_manifest_rewrite *rewrite;
     struct cv_arena arena;
-    const struct cv_partition_spec *spec; /* of the metadata of this attempt */
+    const struct cv_partition_spec *spec; /* of the first attempt's metadata, valid in it only */
     const size_t *fields;
     size_t field_count;
     struct kind kinds[2];
@@ -231,7 +231,7 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
     if (r->base_id < 0) {
         CV_DO(choose(r, commit->table, next, err));
         *ret_done = r->inputs.count == 0;
-        if (*ret_done)
+        if (*ret_done || commit->dry_run)
             return CV_OK;
         r->base_id = head->id;
         CV_DO(write_kind(r, commit, next, false, err));
@@ -240,29 +240,18 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
     return add_snapshot(r, commit, next, err);
 }
 
-static enum cv_code run(struct cv_table *table, struct rewriting *r,
-                        struct cv_commit_outcome *outcome, struct cv_error *err)
-{
-    const struct cv_commit_operation operation = {
-        .build = build, .context = r, .makes_snapshot = true};
-
-    if (!r->rewrite->dry_run)
-        return cv_commit_run(table, &operation, outcome, err);
-    CV_DO(cv_table_refresh(table, err));
-    *outcome = (struct cv_commit_outcome){.already_done = true};
-    return choose(r, table, table->metadata, err);
-}
-
 enum cv_code cv_table_rewrite_manifests(struct cv_table *table,
                                         const struct cv_manifest_rewrite *rewrite,
                                         struct cv_manifest_rewrite_result *ret_result,
                                         struct cv_error *err)
 {
     CV_CLEANUP(rewriting_release) struct rewriting r = {.rewrite = rewrite, .base_id = -1};
+    const struct cv_commit_operation operation = {
+        .build = build, .context = &r, .makes_snapshot = true, .dry_run = rewrite->dry_run};
     struct cv_manifest_rewrite_result result = {.snapshot_id = -1};
     struct cv_commit_outcome outcome;
 
-    CV_TRY(run(table, &r, &outcome, err), err, "table %s",
+    CV_TRY(cv_commit_run(table, &operation, &outcome, err), err, "table %s",
            cv_table_name_text(&table->name, &r.arena));
     result.rewritten = (int32_t)r.inputs.count;
     result.added = (int32_t)r.written.count;
