@@ -244,32 +244,6 @@ static void count_changes(struct picking *p, const struct cv_table_metadata *met
     p->changes = counter.changes;
 }
 
-/* The added manifests once, then the head's, without the removed files. */
-static enum cv_code make_rows(struct picking *p, struct cv_commit *commit,
-                              const struct cv_table_metadata *next,
-                              const struct cv_between *between, struct cv_new_snapshot *snapshot,
-                              struct cv_error *err)
-{
-    const struct cv_snapshot *head = cv_table_metadata_head(next, cv_table_branch(commit->table));
-    const struct cv_manifest_file *old;
-    size_t old_count;
-    size_t kept;
-
-    CV_DO(cv_check_specs(next, p->added, p->added_count, err));
-    if (!p->written.count)
-        CV_DO(
-            cv_commit_write_added(commit, next, p->added, NULL, p->added_count, &p->written, err));
-    CV_DO(cv_table_cached_manifests(commit->table, head, &old, &old_count, err));
-    snapshot->rows =
-        cv_arena_array(&commit->arena, struct cv_manifest_file, p->written.count + old_count);
-    if (p->written.count)
-        memcpy(snapshot->rows, p->written.rows, p->written.count * sizeof *old);
-    CV_DO(cv_removal_apply(&p->removal, commit, next, between, snapshot->rows + p->written.count,
-                           &kept, err));
-    snapshot->row_count = p->written.count + kept;
-    return CV_OK;
-}
-
 static enum cv_code pick(struct picking *p, struct cv_commit *commit,
                          struct cv_table_metadata *next, const struct cv_snapshot *source,
                          const struct cv_between *between, struct cv_error *err)
@@ -279,7 +253,11 @@ static enum cv_code pick(struct picking *p, struct cv_commit *commit,
     struct cv_new_snapshot snapshot = {.summary = &summary};
 
     count_changes(p, next);
-    CV_DO(make_rows(p, commit, next, between, &snapshot, err));
+    CV_DO(cv_check_specs(next, p->added, p->added_count, err));
+    if (!p->written.count)
+        CV_DO(
+            cv_commit_write_added(commit, next, p->added, NULL, p->added_count, &p->written, err));
+    CV_DO(cv_removal_apply(&p->removal, commit, next, between, &p->written, &snapshot, err));
     CV_DO(cv_position_carry(commit->table, next, &p->carried, err));
     snapshot.extra = p->carried.extra;
     snapshot.extra_count = p->carried.extra_count;

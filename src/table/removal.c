@@ -244,16 +244,21 @@ static enum cv_code check_found(const struct cv_removal *removal, struct cv_tabl
 
 enum cv_code cv_removal_apply(struct cv_removal *removal, struct cv_commit *commit,
                               const struct cv_table_metadata *metadata,
-                              const struct cv_between *between, struct cv_manifest_file *rows,
-                              size_t *ret_count, struct cv_error *err)
+                              const struct cv_between *between,
+                              const struct cv_new_manifests *added,
+                              struct cv_new_snapshot *snapshot, struct cv_error *err)
 {
     const struct cv_snapshot *head =
         cv_table_metadata_head(metadata, cv_table_branch(commit->table));
     const struct cv_manifest_file *old;
+    struct cv_manifest_file *rows;
     size_t old_count;
     size_t count = 0;
 
     CV_DO(cv_table_cached_manifests(commit->table, head, &old, &old_count, err));
+    rows = cv_arena_array(&commit->arena, struct cv_manifest_file, added->count + old_count);
+    for (; count < added->count; count++)
+        rows[count] = added->rows[count];
     memset(removal->found, false, removal->count * sizeof *removal->found);
     removal->replaced_manifests = 0;
     for (size_t i = 0; i < old_count; i++) {
@@ -273,6 +278,7 @@ enum cv_code cv_removal_apply(struct cv_removal *removal, struct cv_commit *comm
             removal->found[filtered->found[k]] = true;
     }
     CV_DO(check_found(removal, commit->table, between, old, old_count, err));
-    *ret_count = count;
+    snapshot->rows = rows;
+    snapshot->row_count = count;
     return CV_OK;
 }

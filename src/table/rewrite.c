@@ -39,29 +39,6 @@ static void fill_summary(const struct rewriting *r, const struct cv_snapshot *pa
     cv_position_put_carried(&r->carried, summary);
 }
 
-/* The added manifests once; then the head's, without the removed files. */
-static enum cv_code make_rows(struct rewriting *r, struct cv_commit *commit,
-                              const struct cv_table_metadata *next,
-                              const struct cv_between *between, struct cv_new_snapshot *snapshot,
-                              struct cv_error *err)
-{
-    const struct cv_manifest_file *old;
-    size_t old_count;
-    size_t kept;
-
-    CV_DO(cv_table_cached_manifests(commit->table,
-                                    between->count ? between->snapshots[0] : between->start, &old,
-                                    &old_count, err));
-    snapshot->rows =
-        cv_arena_array(&commit->arena, struct cv_manifest_file, r->added.count + old_count);
-    if (r->added.count)
-        memcpy(snapshot->rows, r->added.rows, r->added.count * sizeof *old);
-    CV_DO(cv_removal_apply(&r->removal, commit, next, between, snapshot->rows + r->added.count,
-                           &kept, err));
-    snapshot->row_count = r->added.count + kept;
-    return CV_OK;
-}
-
 static enum cv_code write_added(struct rewriting *r, struct cv_commit *commit,
                                 const struct cv_table_metadata *next, struct cv_error *err)
 {
@@ -115,7 +92,7 @@ static enum cv_code build_between(struct rewriting *r, struct cv_commit *commit,
     CV_DO(cv_check_new_deletes(commit->table, next, between, rewrite->removed,
                                rewrite->removed_count, rewrite->ignore_equality_deletes, err));
     CV_DO(write_added(r, commit, next, err));
-    CV_DO(make_rows(r, commit, next, between, &snapshot, err));
+    CV_DO(cv_removal_apply(&r->removal, commit, next, between, &r->added, &snapshot, err));
     CV_DO(cv_position_carry(commit->table, next, &r->carried, err));
     snapshot.extra = r->carried.extra;
     snapshot.extra_count = r->carried.extra_count;

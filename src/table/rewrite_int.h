@@ -37,14 +37,15 @@ struct cv_removal {
 };
 void cv_removal_init(struct cv_removal *removal, const struct cv_data_file *files, size_t count);
 void cv_removal_release(struct cv_removal *removal);
-/* The head's manifests as they are after the removal, in their order: untouched ones as they are,
- * others written anew (removed entries DELETED, live ones EXISTING with their own snapshot id and
- * sequence numbers, older deleted ones left out); those without a live entry are left out. `rows`
- * has room for all of them. CV_CONFLICT naming who removed a file that is not there. */
+/* Makes the snapshot's rows: the added manifests, then the head's as they are after the removal, in
+ * their order: untouched ones as they are, others written anew (removed entries DELETED, live ones
+ * EXISTING with their own snapshot id and sequence numbers, older deleted ones left out); those
+ * without a live entry are left out. CV_CONFLICT naming who removed a file that is not there. */
 enum cv_code cv_removal_apply(struct cv_removal *removal, struct cv_commit *commit,
                               const struct cv_table_metadata *metadata,
-                              const struct cv_between *between, struct cv_manifest_file *rows,
-                              size_t *ret_count, struct cv_error *err);
+                              const struct cv_between *between,
+                              const struct cv_new_manifests *added,
+                              struct cv_new_snapshot *snapshot, struct cv_error *err);
 
 /* CV_CONFLICT when a delete file that came after the start applies to one of the data files. */
 enum cv_code cv_check_new_deletes(struct cv_table *table, const struct cv_table_metadata *metadata,
