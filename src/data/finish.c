@@ -5,6 +5,7 @@
 #include "base/fault.h"
 #include "data/fragment.h"
 #include "data/writer_int.h"
+#include "iceberg/snapshot_files.h"
 
 #include <stdlib.h>
 
@@ -106,47 +107,6 @@ static enum cv_code drain_and_close(struct cv_data_writer *writer, struct cv_err
 
 /* --- the description of the files ------------------------------------------------------------ */
 
-static struct cv_str copy_bytes(struct cv_str bytes, struct cv_arena *arena)
-{
-    if (!bytes.ptr)
-        return bytes;
-    return (struct cv_str){cv_arena_strndup(arena, bytes.ptr, bytes.length), bytes.length};
-}
-
-static void copy_metrics(const struct cv_file_metrics *from, struct cv_arena *arena,
-                         struct cv_file_metrics *to)
-{
-    *to = *from;
-    to->columns = cv_arena_copy(arena, from->columns, from->column_count * sizeof *from->columns);
-    to->split_offsets =
-        cv_arena_copy(arena, from->split_offsets, from->split_count * sizeof *from->split_offsets);
-    for (size_t i = 0; i < to->column_count; i++) {
-        to->columns[i].lower = copy_bytes(from->columns[i].lower, arena);
-        to->columns[i].upper = copy_bytes(from->columns[i].upper, arena);
-    }
-}
-
-static const struct cv_value *copy_tuple(const struct cv_data_writer *writer, uint32_t group,
-                                         struct cv_arena *arena)
-{
-    size_t count = writer->spec->field_count;
-    const struct cv_value *from;
-    struct cv_value *to;
-
-    if (!writer->partitioner)
-        return NULL;
-    from = cv_partitioner_tuple(writer->partitioner, group);
-    to = cv_arena_copy(arena, from, count * sizeof *to);
-    for (size_t i = 0; i < count; i++) {
-        enum cv_type_kind kind = writer->partition_types[i].kind;
-
-        if (!to[i].is_null && (kind == CV_TYPE_STRING || kind == CV_TYPE_BINARY ||
-                               kind == CV_TYPE_UUID || kind == CV_TYPE_FIXED))
-            to[i].bytes = copy_bytes(to[i].bytes, arena);
-    }
-    return to;
-}
-
 static int compare_files(const void *a, const void *b)
 {
     const struct cv_closed_file *left = a;
@@ -160,16 +120,19 @@ static int compare_files(const void *a, const void *b)
 static void describe(const struct cv_data_writer *writer, const struct cv_closed_file *closed,
                      struct cv_arena *arena, struct cv_data_file *file)
 {
-    *file = (struct cv_data_file){
+    const struct cv_data_file seen = {
         .content = CV_CONTENT_DATA,
-        .path = cv_arena_strdup(arena, closed->location),
+        .path = closed->location,
         .format = "PARQUET",
         .spec_id = writer->spec->spec_id,
-        .partition = copy_tuple(writer, closed->group, arena),
+        .partition =
+            writer->partitioner ? cv_partitioner_tuple(writer->partitioner, closed->group) : NULL,
+        .metrics = closed->metrics,
         .has_sort_order = true,
         .sort_order_id = writer->config.sort_order_id,
     };
-    copy_metrics(&closed->metrics, arena, &file->metrics);
+
+    cv_data_file_copy(&seen, seen.partition ? writer->spec->field_count : 0, arena, file);
 }
 
 static enum cv_code sync_files(const struct cv_data_writer *writer,

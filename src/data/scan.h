@@ -20,8 +20,8 @@ struct cv_scan_task {
 };
 
 /* The files of a snapshot whose partition and metrics may match the predicate (NULL = all), one
- * manifest at a time: `each` gets a task that lives for the call. `keep_metrics` false spares
- * reading what the planning does not need. Deletes live as long as the plan. */
+ * manifest at a time: `each` gets a task that lives for the call. Deletes live as long as the plan.
+ */
 struct cv_scan_plan;
 enum cv_code cv_scan_plan_open(struct cv_store *store, const struct cv_table_metadata *metadata,
                                const struct cv_snapshot *snapshot,

@@ -27,10 +27,9 @@ static enum cv_code inline_row(struct cv_store *store, const struct cv_snapshot 
     return CV_OK;
 }
 
-enum cv_code cv_snapshot_list(struct cv_store *store, const struct cv_snapshot *snapshot,
-                              struct cv_arena *arena, struct cv_manifest_file **ret_rows,
-                              size_t *ret_count, struct cv_properties *ret_metadata,
-                              struct cv_error *err)
+enum cv_code cv_snapshot_manifests(struct cv_store *store, const struct cv_snapshot *snapshot,
+                                   struct cv_arena *arena, struct cv_manifest_file **ret_rows,
+                                   size_t *ret_count, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_MANIFEST_BYTES_MAX);
     const char *list = snapshot->manifest_list;
@@ -38,9 +37,9 @@ enum cv_code cv_snapshot_list(struct cv_store *store, const struct cv_snapshot *
 
     if (list) {
         CV_DO(cv_store_read(store, list, CV_MANIFEST_BYTES_MAX, &bytes, err));
-        CV_TRY(cv_manifest_list_read(bytes.data, bytes.length, arena, ret_rows, ret_count,
-                                     ret_metadata, err),
-               err, "manifest list %s", list);
+        CV_TRY(
+            cv_manifest_list_read(bytes.data, bytes.length, arena, ret_rows, ret_count, NULL, err),
+            err, "manifest list %s", list);
         return CV_OK;
     }
     rows = cv_arena_array(arena, struct cv_manifest_file, snapshot->manifest_count);
@@ -49,13 +48,6 @@ enum cv_code cv_snapshot_list(struct cv_store *store, const struct cv_snapshot *
     *ret_rows = rows;
     *ret_count = snapshot->manifest_count;
     return CV_OK;
-}
-
-enum cv_code cv_snapshot_manifests(struct cv_store *store, const struct cv_snapshot *snapshot,
-                                   struct cv_arena *arena, struct cv_manifest_file **ret_rows,
-                                   size_t *ret_count, struct cv_error *err)
-{
-    return cv_snapshot_list(store, snapshot, arena, ret_rows, ret_count, NULL, err);
 }
 
 enum cv_code cv_snapshot_entries(struct cv_store *store, const struct cv_table_metadata *metadata,

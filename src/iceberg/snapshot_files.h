@@ -12,11 +12,6 @@
 enum cv_code cv_snapshot_manifests(struct cv_store *store, const struct cv_snapshot *snapshot,
                                    struct cv_arena *arena, struct cv_manifest_file **ret_rows,
                                    size_t *ret_count, struct cv_error *err);
-/* The same, and the Avro metadata of the list (long positions); empty for v1 manifests. */
-enum cv_code cv_snapshot_list(struct cv_store *store, const struct cv_snapshot *snapshot,
-                              struct cv_arena *arena, struct cv_manifest_file **ret_rows,
-                              size_t *ret_count, struct cv_properties *ret_metadata,
-                              struct cv_error *err);
 /* Every entry, deleted ones too; inheritance from the row is applied. */
 enum cv_code cv_snapshot_entries(struct cv_store *store, const struct cv_table_metadata *metadata,
                                  const struct cv_manifest_file *row, struct cv_arena *arena,
