@@ -126,6 +126,13 @@ static inline size_t fixture_live_files(struct cv_table *table)
     return seen.count;
 }
 
+/* A value of the snapshot's summary. */
+static inline const char *fixture_summary(const struct fixture *f, int64_t id, const char *key)
+{
+    return cv_properties_get_or(&cv_table_metadata_snapshot(f->table->metadata, id)->summary, key,
+                                "absent");
+}
+
 /* Names in the table's metadata folder that hold the text. */
 static inline size_t fixture_count_files(struct fixture *f, const char *text)
 {

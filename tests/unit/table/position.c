@@ -23,7 +23,15 @@ static int tear_down(void **state)
 static void append(const char *query, int64_t epoch, const char *job, const char *offsets)
 {
     struct cv_data_file file = fixture_file(&f, 0, 0);
-    const struct cv_append batch = {&file, 1, query, epoch, job, "cluster-1", offsets, NULL, false};
+    const struct cv_append batch = {
+        .files = &file,
+        .file_count = 1,
+        .query_id = query,
+        .epoch = epoch,
+        .job = job,
+        .cluster_id = "cluster-1",
+        .offsets_json = offsets,
+    };
     struct cv_append_result result;
 
     CV_ASSERT_OK(cv_table_append(f.table, &batch, &result, &err), &err);

@@ -203,12 +203,6 @@ static int64_t staged(int64_t parent, const struct cv_data_file *files, size_t c
     return result.snapshot_id;
 }
 
-static const char *summary_of(int64_t id, const char *key)
-{
-    return cv_properties_get_or(&cv_table_metadata_snapshot(f.table->metadata, id)->summary, key,
-                                "absent");
-}
-
 static void a_staged_append_is_made_anew(void **state)
 {
     static const char *const wap[] = {"wap.id", "w-1"};
@@ -229,13 +223,14 @@ static void a_staged_append_is_made_anew(void **state)
     assert_int_equal(move.current_snapshot_id, head("main"));
     assert_int_not_equal(move.current_snapshot_id, source);
     assert_int_equal(fixture_live_files(f.table), 5);
-    assert_string_equal(summary_of(move.current_snapshot_id, "operation"), "append");
-    assert_string_equal(summary_of(move.current_snapshot_id, "published-wap-id"), "w-1");
-    assert_string_equal(summary_of(move.current_snapshot_id, "source-snapshot-id"),
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "operation"), "append");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "published-wap-id"), "w-1");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "source-snapshot-id"),
                         cv_arena_printf(&f.arena, "%lld", (long long)source));
-    assert_string_equal(summary_of(move.current_snapshot_id, "added-data-files"), "1");
-    assert_string_equal(summary_of(move.current_snapshot_id, "total-records"), "50");
-    assert_string_equal(summary_of(move.current_snapshot_id, "changed-partition-count"), "1");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "added-data-files"), "1");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "total-records"), "50");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "changed-partition-count"),
+                        "1");
     CV_ASSERT_FAILS(cv_table_cherrypick_snapshot(f.table, source, false, &move, &err), CV_USAGE,
                     "Duplicate request to cherry pick wap id that was published already: w-1",
                     &err);
@@ -313,9 +308,9 @@ static void a_dynamic_overwrite_is_picked_where_nobody_wrote(void **state)
     (void)append_day(fixture_file(&f, 0, 20101));
     CV_ASSERT_OK(cv_table_cherrypick_snapshot(f.table, source, false, &move, &err), &err);
     assert_int_equal(fixture_live_files(f.table), 4 + 2 + 1);
-    assert_string_equal(summary_of(move.current_snapshot_id, "operation"), "overwrite");
-    assert_string_equal(summary_of(move.current_snapshot_id, "deleted-data-files"), "1");
-    assert_string_equal(summary_of(move.current_snapshot_id, "total-data-files"), "7");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "operation"), "overwrite");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "deleted-data-files"), "1");
+    assert_string_equal(fixture_summary(&f, move.current_snapshot_id, "total-data-files"), "7");
 
     fresh = fixture_file(&f, 0, 20100);
     source = staged_overwrite(base, &old, &fresh);

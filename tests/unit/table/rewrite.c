@@ -2,7 +2,7 @@
  *
  * Replacing files: what the manifests, the summary and the positions look like, and which changes
  * of other writers stand in the way (cases 52 and 53). */
-#include "fixture.h"
+#include "rival.h"
 
 #include "table/expire.h"
 #include "table/rewrite.h"
@@ -10,23 +10,7 @@
 #include "iceberg/metadata_change.h"
 #include "table/commit.h"
 
-static struct fixture f;     /* whose table is rewritten */
-static struct fixture rival; /* another process */
-static struct cv_catalog_ops hooked;
-static struct cv_catalog_ops real;
-static void (*before_swap)(void); /* once */
-
-static enum cv_code hooked_commit(struct cv_catalog *catalog, const struct cv_table_name *name,
-                                  const char *base, const char *next, struct cv_arena *arena,
-                                  const char **ret_location, struct cv_error *error)
-{
-    void (*hook)(void) = before_swap;
-
-    before_swap = NULL;
-    if (hook)
-        hook();
-    return real.commit(catalog, name, base, next, arena, ret_location, error);
-}
+static struct fixture f; /* whose table is rewritten */
 
 static int set_up_with(const char *extra)
 {
@@ -34,14 +18,7 @@ static int set_up_with(const char *extra)
 
     fixture_open(&f, "sql");
     (void)fixture_table(&f, "day", properties, 2);
-    rival = (struct fixture){.folder = f.folder, .files = 10000};
-    rival.catalog = fixture_catalog(&rival, "sql");
-    CV_ASSERT_OK(cv_table_open(rival.catalog, "lake.shop.orders", &rival.table, &err), &err);
-    real = *f.catalog->ops;
-    hooked = real;
-    hooked.commit = hooked_commit;
-    f.catalog->ops = &hooked;
-    before_swap = NULL;
+    rival_open(&f, 10000);
     return 0;
 }
 
@@ -164,12 +141,6 @@ static struct cv_manifest_entry entry_of(const char *path)
     return found;
 }
 
-static const char *summary_of(int64_t id, const char *key)
-{
-    return cv_properties_get_or(&cv_table_metadata_snapshot(f.table->metadata, id)->summary, key,
-                                "absent");
-}
-
 static void files_are_replaced_and_counted(void **state)
 {
     static const struct {
@@ -193,7 +164,8 @@ static void files_are_replaced_and_counted(void **state)
     CV_ASSERT_OK(rewrite(&p, false, &result), &err);
     assert_int_equal(result.attempts, 1);
     for (size_t i = 0; i < CV_ARRAY_LENGTH(wanted); i++)
-        assert_string_equal(summary_of(result.snapshot_id, wanted[i].key), wanted[i].value);
+        assert_string_equal(fixture_summary(&f, result.snapshot_id, wanted[i].key),
+                            wanted[i].value);
     assert_int_equal(fixture_live_files(f.table), 2);
     entry = entry_of(p.inputs[0].path);
     assert_int_equal(entry.status, CV_ENTRY_DELETED);
@@ -225,7 +197,7 @@ static void deleted_entries_do_not_last(void **state)
     p.output.file = fixture_file(&f, 0, 20001);
     CV_ASSERT_OK(rewrite(&p, false, &result), &err);
     assert_int_equal(entry_of(p.inputs[1].path).status, CV_ENTRY_DELETED);
-    assert_string_equal(summary_of(result.snapshot_id, "manifests-replaced"), "2");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "manifests-replaced"), "2");
     assert_int_equal(fixture_live_files(f.table), 1);
 }
 
@@ -259,9 +231,9 @@ static void appends_that_come_between_survive(void **state)
     CV_ASSERT_OK(rewrite(&p, false, &result), &err);
     assert_int_equal(result.attempts, 2);
     assert_int_equal(fixture_live_files(f.table), 3);
-    assert_string_equal(summary_of(result.snapshot_id, "total-records"), "40");
-    assert_string_equal(summary_of(result.snapshot_id, "manifests-kept"), "1");
-    assert_string_equal(summary_of(result.snapshot_id, "deleted-data-files"), "2");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-records"), "40");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "manifests-kept"), "1");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "deleted-data-files"), "2");
     assert_int_equal(fixture_count_files(&f, "-m"), 2 + 1 + 3);
     assert_int_equal(fixture_count_files(&f, "snap-"), 4);
 }
@@ -354,7 +326,7 @@ static void equality_deletes_apply_to_an_older_number(void **state)
     CV_ASSERT_OK(rewrite(&planned, true, &result), &err);
     assert_int_equal(entry_of(planned.output.file.path).sequence_number, 2);
     assert_int_equal(entry_of(file.path).sequence_number, 3);
-    assert_string_equal(summary_of(result.snapshot_id, "total-equality-deletes"), "10");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-equality-deletes"), "10");
 }
 
 static void rival_compacts(void)
@@ -483,15 +455,16 @@ static void delete_files_are_replaced_too(void **state)
     output =
         (struct cv_rewrite_added){deletes_for(&f, CV_CONTENT_POSITION_DELETES, 20000, NULL), 3};
     CV_ASSERT_OK(cv_table_rewrite(f.table, &r, &result, &err), &err);
-    assert_string_equal(summary_of(result.snapshot_id, "removed-delete-files"), "2");
-    assert_string_equal(summary_of(result.snapshot_id, "added-position-delete-files"), "1");
-    assert_string_equal(summary_of(result.snapshot_id, "total-delete-files"), "1");
-    assert_string_equal(summary_of(result.snapshot_id, "manifests-kept"), "2");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "removed-delete-files"), "2");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "added-position-delete-files"),
+                        "1");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-delete-files"), "1");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "manifests-kept"), "2");
     assert_int_equal(entry_of(output.file.path).sequence_number, 3);
     r = (struct cv_rewrite){
         .start_snapshot_id = result.snapshot_id, .removed = &output.file, .removed_count = 1};
     CV_ASSERT_OK(cv_table_rewrite(f.table, &r, &result, &err), &err);
-    assert_string_equal(summary_of(result.snapshot_id, "total-delete-files"), "0");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-delete-files"), "0");
     assert_int_equal(fixture_live_files(f.table), 3);
 }
 
@@ -538,8 +511,8 @@ static void unknown_totals_stay_absent(void **state)
     CV_ASSERT_OK(cv_table_append(f.table, &append, &appended, &err), &err);
     cv_properties_release(&summary);
     CV_ASSERT_OK(rewrite(&planned, false, &result), &err);
-    assert_string_equal(summary_of(result.snapshot_id, "total-records"), "absent");
-    assert_string_equal(summary_of(result.snapshot_id, "total-data-files"), "2");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-records"), "absent");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-data-files"), "2");
 }
 
 static void append_of_job_by(struct fixture *who, const char *job, int64_t epoch, size_t partitions)
@@ -601,9 +574,11 @@ static void the_keys_of_other_streams_go_along(void **state)
     planned = plan();
     CV_ASSERT_OK(rewrite(&planned, false, &result), &err);
     for (size_t i = 0; i < CV_ARRAY_LENGTH(keys); i++)
-        assert_string_equal(summary_of(result.snapshot_id, keys[i]), values[i]);
-    assert_string_equal(summary_of(result.snapshot_id, "spark.sql.streaming.queryId"), "q-new");
-    assert_string_equal(summary_of(result.snapshot_id, "spark.sql.streaming.epochId"), "5");
+        assert_string_equal(fixture_summary(&f, result.snapshot_id, keys[i]), values[i]);
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "spark.sql.streaming.queryId"),
+                        "q-new");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "spark.sql.streaming.epochId"),
+                        "5");
     CV_ASSERT_OK(cv_table_expire(f.table, &expire, &f.arena, &expired, &err), &err);
     cv_table_metadata_free(expired.before);
     assert_int_equal(f.table->metadata->snapshot_count, 1);
@@ -624,7 +599,7 @@ static void the_position_of_each_job_goes_along(void **state)
     planned = plan();
     before_swap = rival_appends;
     CV_ASSERT_OK(rewrite(&planned, false, &result), &err);
-    assert_string_equal(summary_of(result.snapshot_id, "calve.positions"), "2");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "calve.positions"), "2");
     assert_position("short", result.snapshot_id, 7, "\"1\":7000}}");
     assert_position("long", result.snapshot_id, 3, "\"999\":3000}}");
     append_of_job("short", 8, 2);

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rewriting manifests: the same live entries in fewer manifests, sorted, beside other writers. */
-#include "fixture.h"
+#include "rival.h"
 
 #include "table/rewrite.h"
 
 static struct fixture f;
-static struct fixture rival;
-static struct cv_catalog_ops hooked;
-static struct cv_catalog_ops real;
-static void (*before_swap)(void); /* once */
 
 #define MEMORY ((size_t)64 << 20)
-
-static enum cv_code hooked_commit(struct cv_catalog *catalog, const struct cv_table_name *name,
-                                  const char *base, const char *next, struct cv_arena *arena,
-                                  const char **ret_location, struct cv_error *error)
-{
-    void (*hook)(void) = before_swap;
-
-    before_swap = NULL;
-    if (hook)
-        hook();
-    return real.commit(catalog, name, base, next, arena, ret_location, error);
-}
 
 static int set_up_with(const char *partitioning, const char *target)
 {
@@ -31,14 +15,7 @@ static int set_up_with(const char *partitioning, const char *target)
 
     fixture_open(&f, "sql");
     (void)fixture_table(&f, partitioning, properties, 2);
-    rival = (struct fixture){.folder = f.folder, .files = 50000};
-    rival.catalog = fixture_catalog(&rival, "sql");
-    CV_ASSERT_OK(cv_table_open(rival.catalog, "lake.shop.orders", &rival.table, &err), &err);
-    real = *f.catalog->ops;
-    hooked = real;
-    hooked.commit = hooked_commit;
-    f.catalog->ops = &hooked;
-    before_swap = NULL;
+    rival_open(&f, 50000);
     return 0;
 }
 
@@ -132,12 +109,6 @@ static struct cv_manifest_rewrite_result rewritten(size_t memory_bytes, bool dry
     return result;
 }
 
-static const char *summary_of(int64_t id, const char *key)
-{
-    return cv_properties_get_or(&cv_table_metadata_snapshot(f.table->metadata, id)->summary, key,
-                                "absent");
-}
-
 static void live_entries_stay_what_they_are(void **state)
 {
     static const struct {
@@ -175,7 +146,8 @@ static void live_entries_stay_what_they_are(void **state)
     assert_int_equal(result.rewritten, 8);
     assert_int_equal(result.added, 1);
     for (size_t i = 0; i < CV_ARRAY_LENGTH(wanted); i++)
-        assert_string_equal(summary_of(result.snapshot_id, wanted[i].key), wanted[i].value);
+        assert_string_equal(fixture_summary(&f, result.snapshot_id, wanted[i].key),
+                            wanted[i].value);
     assert_string_equal(live_entries(&manifests, &all_existing), before);
     assert_true(all_existing);
     assert_int_equal(manifests, 1);
@@ -282,8 +254,8 @@ static void appends_that_come_between_survive(void **state)
     before_swap = rival_appends;
     result = rewritten(MEMORY, false);
     assert_int_equal(result.rewritten, 4);
-    assert_string_equal(summary_of(result.snapshot_id, "manifests-kept"), "1");
-    assert_string_equal(summary_of(result.snapshot_id, "total-data-files"), "5");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "manifests-kept"), "1");
+    assert_string_equal(fixture_summary(&f, result.snapshot_id, "total-data-files"), "5");
     (void)live_entries(&manifests, &all_existing);
     assert_int_equal(manifests, 2);
     assert_int_equal(fixture_live_files(f.table), 5);
