@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/time.h"
+#include "iceberg/snapshot_files.h"
 #include "maintain/measure.h"
 
 #include <pthread.h>
@@ -87,12 +88,7 @@ void cv_open_partitions_note(void *context, const struct cv_table_metadata *meta
 
     (void)pthread_mutex_lock(&open->lock);
     for (size_t i = 0; i < count; i++) {
-        const struct cv_partition_spec *spec =
-            cv_table_metadata_spec_by_id(metadata, files[i].spec_id);
-
-        cv_buf_clear(&open->key);
-        cv_partition_key(files[i].spec_id, files[i].partition, spec ? spec->field_count : 0,
-                         &open->key);
+        cv_data_file_partition_key(&files[i], metadata, &open->key);
         put(&open->written, open->key.data, open->key.length, now_us);
     }
     if (open->written.count > open->sweep_at)

@@ -160,11 +160,9 @@ static enum cv_code read_settings(struct round *round, struct cv_error *err)
 static uint32_t bucket_of(struct round *round, const struct cv_data_file *file)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf key = CV_BUF_INIT(0);
-    const struct cv_partition_spec *spec =
-        cv_table_metadata_spec_by_id(round->metadata, file->spec_id);
     uintptr_t found;
 
-    cv_partition_key(file->spec_id, file->partition, spec ? spec->field_count : 0, &key);
+    cv_data_file_partition_key(file, round->metadata, &key);
     found = (uintptr_t)cv_map_get(&round->buckets, key.data, key.length);
     if (!found) {
         found = round->buckets.count + 1;
