@@ -442,11 +442,8 @@ static enum cv_code gather(struct cv_scanner *scanner, size_t count, struct cv_b
     struct cv_rows rows = {scanner->selected, 0, count};
 
     cv_batch_builder_clear(&scanner->survivors);
-    for (size_t i = 0; i < scanner->survivors.column_count; i++)
-        if (!cv_builder_append_rows(&scanner->survivors.columns[i], &scanner->batch.columns[i],
-                                    &rows))
-            return cv_fail(err, CV_LIMIT, "%s: column %s: too many bytes in %zu rows",
-                           scanner->file.path, scanner->projection->root.fields[i].name, count);
+    CV_TRY(cv_batch_builder_append_rows(&scanner->survivors, &scanner->batch, &rows, err), err,
+           "%s", scanner->file.path);
     cv_batch_builder_view(&scanner->survivors, ret_batch);
     ret_batch->row_count = count;
     return CV_OK;

@@ -25,15 +25,6 @@ struct cv_delete_index {
     struct delete_list global; /* equality deletes of an unpartitioned spec */
 };
 
-static const struct cv_column_metrics *find_metrics(const struct cv_file_metrics *metrics,
-                                                    int32_t field_id)
-{
-    for (size_t i = 0; i < metrics->column_count; i++)
-        if (metrics->columns[i].field_id == field_id)
-            return &metrics->columns[i];
-    return NULL;
-}
-
 const char *cv_delete_file_target(const struct cv_data_file *file, struct cv_arena *arena)
 {
     const struct cv_column_metrics *path;
@@ -42,7 +33,7 @@ const char *cv_delete_file_target(const struct cv_data_file *file, struct cv_are
         return NULL;
     if (file->referenced_data_file)
         return file->referenced_data_file;
-    path = find_metrics(&file->metrics, CV_DELETE_FILE_PATH_ID);
+    path = cv_file_metrics_column(&file->metrics, CV_DELETE_FILE_PATH_ID);
     if (!path || !path->lower.ptr || !path->upper.ptr || !cv_str_equal(path->lower, path->upper))
         return NULL;
     return cv_arena_strndup(arena, path->lower.ptr, path->lower.length);
@@ -212,7 +203,8 @@ static int compare_text(struct cv_str a, struct cv_str b)
 
 static bool position_may_apply(const struct cv_data_file *deletes, const struct cv_data_file *data)
 {
-    const struct cv_column_metrics *paths = find_metrics(&deletes->metrics, CV_DELETE_FILE_PATH_ID);
+    const struct cv_column_metrics *paths =
+        cv_file_metrics_column(&deletes->metrics, CV_DELETE_FILE_PATH_ID);
     struct cv_str path = cv_str_from(data->path);
 
     return !paths || !((paths->lower.ptr && compare_text(paths->lower, path) > 0) ||

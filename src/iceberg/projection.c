@@ -311,21 +311,10 @@ bool cv_projection_may_match_manifest(const struct cv_projection *projection,
 bool cv_data_file_column(const struct cv_data_file *file, const struct cv_field *field,
                          struct cv_predicate_column *ret_column)
 {
-    const struct cv_file_metrics *metrics = &file->metrics;
-    size_t low = 0, high = metrics->column_count;
-    const struct cv_column_metrics *found;
+    const struct cv_column_metrics *found = cv_file_metrics_column(&file->metrics, field->id);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (metrics->columns[middle].field_id < field->id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == metrics->column_count || metrics->columns[low].field_id != field->id)
+    if (!found)
         return false;
-    found = &metrics->columns[low];
     *ret_column = (struct cv_predicate_column){found->value_count, found->null_count,
                                                found->nan_count, read_bound(field, found->lower),
                                                read_bound(field, found->upper)};

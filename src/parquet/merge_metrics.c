@@ -6,14 +6,6 @@
  * cut bounds is what is cut from the union of the values. */
 #include "parquet/merge_int.h"
 
-static const struct cv_column_metrics *find(const struct cv_file_metrics *known, int32_t field_id)
-{
-    for (size_t i = 0; known && i < known->column_count; i++)
-        if (known->columns[i].field_id == field_id)
-            return &known->columns[i];
-    return NULL;
-}
-
 /* Bytes have bounds that may be cut. */
 static bool is_cuttable(const struct cv_type *type)
 {
@@ -158,8 +150,9 @@ bool cv_merge_figures(struct cv_parquet_footer *footer, uint32_t file_leaf, size
     *ret = (struct cv_merge_figures){.null_count = -1};
     if (file_leaf == CV_MERGE_MISSING || repeated || mode.kind == CV_METRICS_NONE)
         return true;
-    column =
-        whole && known && known->record_count == footer->row_count ? find(known, field->id) : NULL;
+    column = whole && known && known->record_count == footer->row_count
+                 ? cv_file_metrics_column(known, field->id)
+                 : NULL;
     for (size_t i = 0; i < group_count; i++) {
         values += groups[i].chunks[file_leaf].value_count;
         nulls += groups[i].chunks[file_leaf].statistics.null_count;

@@ -197,7 +197,7 @@ void cv_read_spread(struct cv_builder *builder, size_t base, size_t slots, size_
 /* read_values.c: the next `count` values of the open page, to places base, base + 1, … */
 enum cv_code cv_read_values(struct cv_read_leaf *leaf, struct cv_builder *builder, size_t base,
                             size_t count, struct cv_error *err);
-/* The failure of a page that does. */
+/* The failure of a page that ends inside its values. */
 enum cv_code cv_read_ended(struct cv_error *err);
 /* read_bytes.c: the same for byte arrays that are not in a dictionary. */
 enum cv_code cv_read_byte_arrays(struct cv_read_leaf *leaf, struct cv_builder *builder, size_t base,

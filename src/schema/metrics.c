@@ -243,3 +243,21 @@ bool cv_bound_upper_binary(struct cv_str value, int32_t length, struct cv_buf *o
     out->data[end - 1]++;
     return true;
 }
+
+const struct cv_column_metrics *cv_file_metrics_column(const struct cv_file_metrics *metrics,
+                                                       int32_t field_id)
+{
+    size_t low = 0, high = metrics->column_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (metrics->columns[middle].field_id < field_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < metrics->column_count && metrics->columns[low].field_id == field_id
+               ? &metrics->columns[low]
+               : NULL;
+}

@@ -40,6 +40,9 @@ struct cv_file_metrics {
     int64_t *split_offsets; /* ascending: the start of each row group */
     size_t split_count;
 };
+/* Of a column; NULL when the file has none of it. */
+const struct cv_column_metrics *cv_file_metrics_column(const struct cv_file_metrics *metrics,
+                                                       int32_t field_id);
 
 /* The mode of each leaf field of a schema under the table's properties. Leaves below a list or map
  * have no counts or bounds whatever the mode. */

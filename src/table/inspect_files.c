@@ -108,11 +108,10 @@ static void put_readable_column(struct cv_json_writer *w, const struct cv_field 
                                 const struct cv_file_metrics *metrics)
 {
     static const struct cv_column_metrics none = {0, -1, -1, -1, -1, {NULL, 0}, {NULL, 0}};
-    const struct cv_column_metrics *column = &none;
+    const struct cv_column_metrics *column = cv_file_metrics_column(metrics, field->id);
 
-    for (size_t i = 0; i < metrics->column_count; i++)
-        if (metrics->columns[i].field_id == field->id)
-            column = &metrics->columns[i];
+    if (!column)
+        column = &none;
     cv_json_begin_object(w);
     cv_inspect_put_count(w, "column_size", column->column_size);
     cv_inspect_put_count(w, "value_count", column->value_count);
