@@ -32,7 +32,6 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
                           bool *ret_done, struct cv_error *err)
 {
     const struct change *change = context;
-    bool changed = false;
 
     (void)commit;
     (void)err;
@@ -40,14 +39,15 @@ static enum cv_code build(void *context, struct cv_commit *commit, struct cv_tab
         const struct cv_property *item = &change->set->items[i];
         const char *old = cv_properties_get(&next->properties, item->key);
 
-        changed |= !old || strcmp(old, item->value) != 0;
+        if (old && strcmp(old, item->value) == 0)
+            continue;
         cv_properties_set(&next->properties, item->key, item->value);
+        cv_table_metadata_note_change(next);
     }
     for (size_t i = 0; i < change->removed_count; i++)
-        changed |= cv_properties_remove(&next->properties, change->removed[i]);
-    if (changed)
-        cv_table_metadata_note_change(next);
-    *ret_done = !changed;
+        if (cv_properties_remove(&next->properties, change->removed[i]))
+            cv_table_metadata_note_change(next);
+    *ret_done = !next->changed;
     return CV_OK;
 }
 
