@@ -45,12 +45,12 @@ static struct cv_str scheme_of(const char *location)
     return (struct cv_str){location, location[length] == ':' ? length : 0};
 }
 
-enum cv_code cv_store_open(const char *location, const struct cv_properties *properties,
+enum cv_code cv_store_open(const char *location, const struct cv_store_config *config,
                            struct cv_store **ret_store, struct cv_error *err)
 {
     struct cv_str scheme = scheme_of(location);
 
-    (void)properties;
+    (void)config;
     if (strlen(location) >= CV_PATH_BYTES_MAX)
         return cv_fail(err, CV_LIMIT, "location of %zu bytes is too long: %.100s…",
                        strlen(location), location);
