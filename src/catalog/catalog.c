@@ -157,39 +157,124 @@ int64_t cv_metadata_file_version(const char *location, size_t skip, char end)
     return version;
 }
 
-static enum cv_code find_type(const char *name, const char *type,
-                              const struct cv_catalog_ops **ret_ops, struct cv_error *err)
+static enum cv_code find_type(const char *type, const struct cv_catalog_ops **ret_ops,
+                              struct cv_error *err)
 {
     for (size_t i = 0; i < CV_ARRAY_LENGTH(types); i++)
         if (cv_text_equal_nocase(types[i]->type, type)) {
             *ret_ops = types[i];
             return CV_OK;
         }
-    (void)cv_fail(err, CV_UNSUPPORTED, "catalog %s: type %.100s is not supported", name, type);
+    (void)cv_fail(err, CV_UNSUPPORTED, "type %.100s is not supported", type);
     cv_hint(err, "the types are sql and hadoop");
     return CV_UNSUPPORTED;
+}
+
+static const char *find_type_name(const struct cv_properties *properties)
+{
+    for (size_t i = 0; i < properties->count; i++)
+        if (cv_text_equal_nocase(properties->items[i].key, "type"))
+            return properties->items[i].value;
+    return NULL;
+}
+
+/* Each key belongs to every catalog or to its type, which reads it in open(). */
+static enum cv_code read_settings(const struct cv_properties *properties,
+                                  const struct cv_catalog_ops *ops,
+                                  struct cv_catalog_settings *settings, struct cv_arena *arena,
+                                  struct cv_error *err)
+{
+    const struct cv_option_table *const tables[] = {&cv_catalog_options, ops->options};
+    size_t table_count = ops->options ? 2 : 1;
+
+    for (size_t i = 0; i < properties->count; i++) {
+        const struct cv_property *item = &properties->items[i];
+        size_t which;
+
+        CV_DO(cv_options_find(tables, table_count, item->key, &which, err));
+        if (which == 0)
+            CV_DO(cv_options_set(tables[0], settings, arena, item->key, item->value, err));
+    }
+    return CV_OK;
+}
+
+static enum cv_code open_catalog(const char *name, const struct cv_properties *properties,
+                                 struct cv_catalog **ret_catalog, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_catalog_settings settings = {0};
+    const char *type = find_type_name(properties);
+    const struct cv_catalog_ops *ops;
+
+    CV_DO(cv_options_defaults(&cv_catalog_options, &settings, &arena, err));
+    if (!type)
+        return cv_options_check_required(&cv_catalog_options, &settings, err);
+    CV_DO(find_type(type, &ops, err));
+    CV_DO(read_settings(properties, ops, &settings, &arena, err));
+    return ops->open(name, &settings, properties, ret_catalog, err);
 }
 
 enum cv_code cv_catalog_open(const char *name, const struct cv_properties *properties,
                              struct cv_catalog **ret_catalog, struct cv_error *err)
 {
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    struct cv_catalog_settings settings = {0};
-    const struct cv_catalog_ops *ops;
-
-    CV_DO(cv_options_defaults(&cv_catalog_options, &settings, &arena, err));
-    for (size_t i = 0; i < properties->count; i++)
-        CV_TRY(cv_options_set(&cv_catalog_options, &settings, &arena, properties->items[i].key,
-                              properties->items[i].value, err),
-               err, "catalog %s", name);
-    CV_TRY(cv_options_check_required(&cv_catalog_options, &settings, err), err, "catalog %s", name);
-    CV_DO(find_type(name, settings.type, &ops, err));
-    CV_TRY(ops->open(name, &settings, ret_catalog, err), err, "catalog %s", name);
+    CV_TRY(open_catalog(name, properties, ret_catalog, err), err, "catalog %s", name);
     return CV_OK;
 }
 
 void cv_catalog_free(struct cv_catalog *catalog)
 {
-    if (catalog)
-        catalog->ops->free(catalog);
+    if (!catalog)
+        return;
+    cv_properties_release(&catalog->store_properties);
+    catalog->ops->free(catalog);
+}
+
+void cv_catalog_entry_release(struct cv_catalog_entry *entry)
+{
+    cv_table_metadata_free(entry->metadata);
+    cv_properties_release(&entry->config);
+    cv_store_grants_release(&entry->grants);
+    *entry = (struct cv_catalog_entry){0};
+}
+
+enum cv_code cv_catalog_find(struct cv_catalog *catalog, const struct cv_table_name *name,
+                             struct cv_arena *arena, const char **ret_location,
+                             struct cv_error *err)
+{
+    struct cv_catalog_entry entry = {0};
+
+    CV_DO(catalog->ops->load(catalog, name, NULL, arena, &entry, err));
+    *ret_location = entry.metadata_location;
+    cv_catalog_entry_release(&entry);
+    return CV_OK;
+}
+
+static enum cv_code vend(void *context, struct cv_store_grants *ret_grants, struct cv_error *err)
+{
+    const struct cv_catalog_vendee *vendee = context;
+
+    return vendee->catalog->ops->vend(vendee->catalog, vendee->name, ret_grants, err);
+}
+
+enum cv_code cv_catalog_open_store(struct cv_catalog *catalog, const char *location,
+                                   const struct cv_catalog_entry *entry,
+                                   const struct cv_catalog_vendee *vendee,
+                                   struct cv_store **ret_store, struct cv_error *err)
+{
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    CV_CLEANUP(cv_store_grants_release) struct cv_store_grants grants = {0};
+    struct cv_store_config config = {.properties = &properties, .grants = &grants};
+
+    cv_properties_copy(&properties, &catalog->store_properties);
+    if (vendee && catalog->ops->vend) {
+        config.refresh = vend;
+        config.refresh_context = (void *)vendee;
+        if (!entry)
+            CV_DO(vend((void *)vendee, &grants, err));
+    }
+    if (entry) {
+        cv_properties_copy(&properties, &entry->config);
+        config.grants = &entry->grants;
+    }
+    return cv_store_open(location, &config, ret_store, err);
 }

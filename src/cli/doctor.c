@@ -72,12 +72,13 @@ static enum cv_code open_table(struct patient *patient, struct cv_error *err)
     int64_t size;
     enum cv_code code = cv_table_open(catalog, config->table_name, &patient->lake.table, err);
 
+    config->catalog = catalog;
     config->table = patient->lake.table;
     if (code == CV_OK)
         return CV_OK;
     if (cv_table_name_parse(config->table_name, &patient->arena, &name, NULL) != CV_OK ||
-        catalog->ops->load(catalog, &name, &patient->arena, &config->missing, NULL) != CV_OK ||
-        cv_store_open(config->missing, NULL, &store, NULL) != CV_OK ||
+        cv_catalog_find(catalog, &name, &patient->arena, &config->missing, NULL) != CV_OK ||
+        cv_catalog_open_store(catalog, config->missing, NULL, NULL, &store, NULL) != CV_OK ||
         cv_store_size(store, config->missing, &size, NULL) != CV_NOT_FOUND)
         return code;
     cv_error_clear(err);

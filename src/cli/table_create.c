@@ -157,7 +157,7 @@ static enum cv_code run_drop(int argc, char **argv, int *ret_status, struct cv_e
     /* The table is not opened: it may be dropped because its metadata file is gone. */
     CV_DO(cv_lake_open_catalog(args.config, words.items[0], &lake, err));
     CV_DO(cv_table_name_parse(words.items[0], &arena, &name, err));
-    CV_TRY(lake.catalog->ops->load(lake.catalog, &name, &arena, &location, err), err, "table %s",
+    CV_TRY(cv_catalog_find(lake.catalog, &name, &arena, &location, err), err, "table %s",
            words.items[0]);
     *ret_status = 0;
     if (!args.yes) {

@@ -79,24 +79,65 @@ const char *cv_nearest_name(const char *name, const char *(*name_at)(const void 
     return nearest;
 }
 
-static const char *option_name_at(const void *table, size_t i)
+struct table_list {
+    const struct cv_option_table *const *tables;
+    size_t count;
+};
+
+static const char *option_name_at(const void *context, size_t i)
 {
-    return ((const struct cv_option_table *)table)->options[i].name;
+    const struct table_list *list = context;
+    size_t t = 0;
+
+    while (i >= list->tables[t]->count)
+        i -= list->tables[t++]->count;
+    return list->tables[t]->options[i].name;
 }
 
-static enum cv_code fail_unknown(const struct cv_option_table *table, const char *key,
-                                 struct cv_error *err)
+static enum cv_code fail_unknown(const struct cv_option_table *const *tables, size_t count,
+                                 const char *key, struct cv_error *err)
 {
-    const char *nearest = cv_nearest_name(key, option_name_at, table, table->count);
+    const struct table_list list = {tables, count};
+    const char *nearest;
+    size_t names = 0;
     char prefix[64];
 
-    (void)cv_fail(err, CV_CONFIG, "unknown option %s%.200s", section_prefix(table, prefix), key);
+    for (size_t t = 0; t < count; t++)
+        names += tables[t]->count;
+    nearest = cv_nearest_name(key, option_name_at, &list, names);
+    (void)cv_fail(err, CV_CONFIG, "unknown option %s%.200s", section_prefix(tables[0], prefix),
+                  key);
     if (nearest)
         cv_hint(err, "did you mean %s%s? `calve config` lists every option",
-                section_prefix(table, prefix), nearest);
+                section_prefix(tables[0], prefix), nearest);
     else
         cv_hint(err, "`calve config` lists every option");
     return CV_CONFIG;
+}
+
+static enum cv_code fail_refused(const struct cv_option_table *table,
+                                 const struct cv_option *option, struct cv_error *err)
+{
+    char prefix[64];
+
+    return cv_fail(err, CV_CONFIG, "%s%s is not taken: %s", section_prefix(table, prefix),
+                   option->name, option->help);
+}
+
+enum cv_code cv_options_find(const struct cv_option_table *const *tables, size_t count,
+                             const char *key, size_t *ret_table, struct cv_error *err)
+{
+    for (size_t t = 0; t < count; t++) {
+        const struct cv_option *option = find_option(tables[t], key);
+
+        if (!option)
+            continue;
+        if (option->flags & CV_OPTION_REFUSED)
+            return fail_refused(tables[t], option, err);
+        *ret_table = t;
+        return CV_OK;
+    }
+    return fail_unknown(tables, count, key, err);
 }
 
 enum cv_code cv_parse_bytes(const char *text, int64_t *ret_bytes, struct cv_error *err)
@@ -232,10 +273,9 @@ enum cv_code cv_options_set(const struct cv_option_table *table, void *target,
     char prefix[64];
 
     if (!option)
-        return fail_unknown(table, key, err);
+        return fail_unknown(&table, 1, key, err);
     if (option->flags & CV_OPTION_REFUSED)
-        return cv_fail(err, CV_CONFIG, "%s%s is not taken: %s", section_prefix(table, prefix),
-                       option->name, option->help);
+        return fail_refused(table, option, err);
     CV_TRY(store_value(option, target, arena, key, value, err), err, "%s%s",
            section_prefix(table, prefix), option->name);
     return CV_OK;

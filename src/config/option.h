@@ -51,6 +51,10 @@ enum cv_code cv_options_defaults(const struct cv_option_table *table, void *targ
 enum cv_code cv_options_set(const struct cv_option_table *table, void *target,
                             struct cv_arena *arena, const char *key, const char *value,
                             struct cv_error *err);
+/* Which of several tables, which share a section, has the key; the first one counts. A key that is
+ * unknown to all or refused is an error as above. */
+enum cv_code cv_options_find(const struct cv_option_table *const *tables, size_t count,
+                             const char *key, size_t *ret_table, struct cv_error *err);
 /* CV_CONFIG naming the first required option that has no value. */
 enum cv_code cv_options_check_required(const struct cv_option_table *table, const void *target,
                                        struct cv_error *err);

@@ -59,6 +59,7 @@ struct cv_examination {
 };
 
 struct cv_examine_config {
+    struct cv_catalog *catalog; /* whose store properties open what no table opens */
     struct cv_table *table;   /* NULL: its metadata file cannot be read, `missing` tells */
     const char *missing;      /* location that the catalog names */
     const char *table_name;   /* full, for commands */

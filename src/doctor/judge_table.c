@@ -455,13 +455,14 @@ static enum cv_code keep_newest(void *context, const struct cv_listed_file *file
 }
 
 /* The newest metadata file beside the one that is gone; NULL when there is none. */
-static const char *find_newest_metadata(const char *missing, struct cv_arena *arena)
+static const char *find_newest_metadata(struct cv_catalog *catalog, const char *missing,
+                                        struct cv_arena *arena)
 {
     CV_CLEANUP(cv_store_freep) struct cv_store *store = NULL;
     struct newest newest = {.arena = arena};
     const char *slash = strrchr(missing, '/');
 
-    if (!slash || cv_store_open(missing, NULL, &store, NULL) != CV_OK)
+    if (!slash || cv_catalog_open_store(catalog, missing, NULL, NULL, &store, NULL) != CV_OK)
         return NULL;
     (void)cv_store_list(store, cv_arena_strndup(arena, missing, (size_t)(slash - missing)),
                         keep_newest, &newest, NULL);
@@ -478,7 +479,7 @@ void cv_judge_missing(struct cv_doctor *d)
 
     if (config->table)
         return;
-    newest = find_newest_metadata(config->missing, d->arena);
+    newest = find_newest_metadata(config->catalog, config->missing, d->arena);
     finding = cv_doctor_add(d, 1, "the catalog names %s, which is not there", config->missing);
     finding->why = "nobody can open the table, whatever of its files is left";
     if (newest) {

@@ -31,7 +31,7 @@ static enum cv_code check_table(struct cv_orphan_search *search, const char *nam
     if (strcmp(name, cv_table_name_text(&table->name, &arena)) == 0 ||
         cv_table_name_parse(full, &arena, &parsed, NULL) != CV_OK || parsed.branch)
         return CV_OK;
-    code = catalog->ops->load(catalog, &parsed, &arena, &location, err);
+    code = cv_catalog_find(catalog, &parsed, &arena, &location, err);
     if (code == CV_NOT_FOUND) { /* dropped meanwhile */
         cv_error_clear(err);
         return CV_OK;

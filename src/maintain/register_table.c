@@ -35,13 +35,13 @@ static const char *location_of(const char *given, struct cv_arena *arena)
                            cv_path_resolve(folder ? folder : "/", given, arena));
 }
 
-static enum cv_code read_metadata(const char *location, struct cv_table_metadata **ret_metadata,
-                                  struct cv_error *err)
+static enum cv_code read_metadata(struct cv_catalog *catalog, const char *location,
+                                  struct cv_table_metadata **ret_metadata, struct cv_error *err)
 {
     CV_CLEANUP(cv_store_freep) struct cv_store *store = NULL;
     CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
 
-    CV_DO(cv_store_open(location, NULL, &store, err));
+    CV_DO(cv_catalog_open_store(catalog, location, NULL, NULL, &store, err));
     CV_DO(cv_store_read(store, location, CV_METADATA_BYTES_MAX, &bytes, err));
     CV_TRY(cv_table_metadata_read(bytes.data, bytes.length, ret_metadata, err), err, "%s",
            location);
@@ -52,7 +52,7 @@ static enum cv_code check_absent(struct cv_catalog *catalog, const struct cv_tab
                                  struct cv_arena *arena, struct cv_error *err)
 {
     const char *location;
-    enum cv_code code = catalog->ops->load(catalog, name, arena, &location, err);
+    enum cv_code code = cv_catalog_find(catalog, name, arena, &location, err);
 
     if (code == CV_OK)
         return cv_fail(err, CV_EXISTS, "table %s exists already: its metadata is %s",
@@ -98,17 +98,16 @@ static enum cv_code run(struct cv_maintenance *maintenance, const void *data,
     struct cv_catalog *catalog = maintenance->catalog;
     struct cv_table_name name;
     const char *file = location_of(arguments->metadata_file, &arena);
-    const char *location;
 
-    if (catalog->ops->fixed_layout)
+    if (!catalog->ops->register_table)
         return cv_fail(err, CV_UNSUPPORTED,
                        "a %s catalog has no register_table: its tables are its folders",
                        catalog->ops->type);
     CV_DO(cv_table_name_parse(maintenance->table_name, &arena, &name, err));
     CV_DO(check_absent(catalog, &name, &arena, err));
-    CV_TRY(read_metadata(file, &metadata, err), err, "register_table");
+    CV_TRY(read_metadata(catalog, file, &metadata, err), err, "register_table");
     if (!maintenance->dry_run)
-        CV_DO(catalog->ops->create(catalog, &name, file, &arena, &location, err));
+        CV_DO(catalog->ops->register_table(catalog, &name, file, err));
     result->changed = true;
     put_row(metadata, &result->rows);
     cv_maintain_note(

@@ -128,7 +128,8 @@ static enum cv_code search_init(struct cv_orphan_search *search, const struct ar
     if (!search->folder.path_length)
         return cv_fail(err, CV_USAGE, "location %s names no folder", location);
     memcpy(search->home, home.prefix, sizeof search->home);
-    return cv_store_open(location, NULL, &search->store, err);
+    return cv_catalog_open_store(opened->catalog, location, NULL, &opened->vendee, &search->store,
+                                 err);
 }
 
 static void search_release(struct cv_orphan_search *search)

@@ -4,6 +4,7 @@
 #include "storage/store_int.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,16 @@ char *cv_location_join(struct cv_arena *arena, const char *base, const char *nam
     while (*name == '/')
         name++;
     return cv_arena_printf(arena, "%.*s/%s", (int)length, base, name);
+}
+
+void cv_store_grants_release(struct cv_store_grants *grants)
+{
+    for (size_t i = 0; i < grants->count; i++) {
+        free(grants->items[i].prefix);
+        cv_properties_release(&grants->items[i].properties);
+    }
+    free(grants->items);
+    *grants = (struct cv_store_grants){0};
 }
 
 static struct cv_str scheme_of(const char *location)

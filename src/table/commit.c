@@ -168,15 +168,16 @@ static void remove_dropped_metadata(struct cv_table *table, const char **files, 
 static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **next,
                          const char *file, uint64_t hash, struct cv_error *err)
 {
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
     struct cv_table *table = commit->table;
-    const char *location;
+    struct cv_catalog_change change = {table->metadata_location, table->metadata, *next, file};
 
     CV_DO(cv_fault_pass("commit-sent", err));
-    CV_DO(table->catalog->ops->commit(table->catalog, &table->name, table->metadata_location, file,
-                                      &commit->arena, &location, err));
+    CV_DO(table->catalog->ops->commit(table->catalog, &table->name, &change, &commit->arena, &entry,
+                                      err));
     if (cv_fault_pass("commit-done", NULL) != CV_OK)
         return cv_fail(err, CV_UNKNOWN, "fault point commit-done"); /* as if no answer came */
-    cv_table_install(table, cv_steal(*next), location, hash);
+    cv_table_install(table, cv_steal(*next), entry.metadata_location, hash);
     return CV_OK;
 }
 
@@ -190,20 +191,22 @@ static bool holds_queue(const struct cv_commit *commit)
 static enum cv_code swap_in_turn(struct cv_commit *commit, struct cv_table_metadata **next,
                                  const char *file, uint64_t hash, struct cv_error *err)
 {
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry newest = {0};
     struct cv_table *table = commit->table;
-    const char *newest = table->metadata_location;
-    enum cv_code code = CV_OK;
+    enum cv_code code;
 
     if (!table->queue || holds_queue(commit)) {
         commit->stage = CV_COMMIT_SWAPPING;
         return swap(commit, next, file, hash, err);
     }
     cv_commit_queue_enter(table->queue, CV_COMMIT_MAINTENANCE);
-    code = table->catalog->ops->load(table->catalog, &table->name, &commit->arena, &newest, err);
-    if (code == CV_OK && strcmp(newest, table->metadata_location) != 0) {
+    code = table->catalog->ops->load(table->catalog, &table->name, table->metadata_location,
+                                     &commit->arena, &newest, err);
+    if (code == CV_OK && !newest.unchanged &&
+        strcmp(newest.metadata_location, table->metadata_location) != 0) {
         commit->stage = CV_COMMIT_OVERTAKEN;
         commit->overtaken++;
-        code = cv_fail(err, CV_CONFLICT, "an append was first: %s", newest);
+        code = cv_fail(err, CV_CONFLICT, "an append was first: %s", newest.metadata_location);
     } else if (code == CV_OK) {
         commit->stage = CV_COMMIT_SWAPPING;
         code = swap(commit, next, file, hash, err);

@@ -152,61 +152,92 @@ static void hint_create(const char *name, struct cv_error *err)
         cv_hint(err, "make it with: calve table create %s --schema \"id bigint, …\"", name);
 }
 
+static enum cv_code open_store(struct cv_table *table, const char *location,
+                               const struct cv_catalog_entry *entry, struct cv_error *err)
+{
+    table->vendee = (struct cv_catalog_vendee){table->catalog, &table->name};
+    return cv_catalog_open_store(table->catalog, location, entry, &table->vendee, &table->store,
+                                 err);
+}
+
+/* The entry's own metadata, or that of its file unless the bytes have `*hash`. */
+static enum cv_code metadata_of(const struct cv_table *table, struct cv_catalog_entry *entry,
+                                uint64_t *hash, struct cv_table_metadata **ret_metadata,
+                                struct cv_error *err)
+{
+    if (!entry->metadata)
+        return read_metadata(table->store, entry->metadata_location, hash, ret_metadata, err);
+    *ret_metadata = cv_steal(entry->metadata);
+    *hash = 0;
+    return CV_OK;
+}
+
+static enum cv_code open_table(struct cv_table *table, const char *name, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
+    struct cv_table_metadata *metadata = NULL;
+    uint64_t hash = 0;
+    enum cv_code code =
+        table->catalog->ops->load(table->catalog, &table->name, NULL, &arena, &entry, err);
+
+    if (code == CV_NOT_FOUND)
+        hint_create(name, err);
+    CV_DO(code);
+    CV_DO(open_store(table, entry.metadata ? entry.metadata->location : entry.metadata_location,
+                     &entry, err));
+    CV_DO(metadata_of(table, &entry, &hash, &metadata, err));
+    cv_table_install(table, metadata, entry.metadata_location, hash);
+    return CV_OK;
+}
+
 enum cv_code cv_table_open(struct cv_catalog *catalog, const char *name,
                            struct cv_table **ret_table, struct cv_error *err)
 {
     CV_CLEANUP(cv_table_freep) struct cv_table *table = new_table(catalog);
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    struct cv_table_metadata *metadata = NULL;
-    const char *location;
-    uint64_t hash = 0;
-    enum cv_code code;
 
     CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
-    code = catalog->ops->load(catalog, &table->name, &arena, &location, err);
-    if (code == CV_NOT_FOUND)
-        hint_create(name, err);
-    CV_TRY(code, err, "table %s", name);
-    CV_TRY(cv_store_open(location, NULL, &table->store, err), err, "table %s", name);
-    CV_TRY(read_metadata(table->store, location, &hash, &metadata, err), err, "table %s", name);
-    cv_table_install(table, metadata, location, hash);
+    CV_TRY(open_table(table, name, err), err, "table %s", name);
     *ret_table = cv_steal(table);
     return CV_OK;
 }
 
-enum cv_code cv_table_refresh(struct cv_table *table, struct cv_error *err)
+static enum cv_code take_entry(struct cv_table *table, struct cv_catalog_entry *entry,
+                               const char *name, struct cv_error *err)
 {
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    const char *name = cv_table_name_text(&table->name, &arena);
-    const char *location;
-    uint64_t hash = table->metadata_hash;
-    bool same_name;
+    uint64_t hash = 0;
 
-    CV_TRY(table->catalog->ops->load(table->catalog, &table->name, &arena, &location, err), err,
-           "table %s", name);
-    same_name = strcmp(location, table->metadata_location) == 0;
-    if (same_name && !table->catalog->ops->fixed_layout)
-        return CV_OK;
-    if (!same_name)
-        hash = 0;
-    CV_TRY(read_metadata(table->store, location, &hash, &metadata, err), err, "table %s", name);
+    if (strcmp(entry->metadata_location, table->metadata_location) == 0)
+        hash = table->metadata_hash;
+    CV_TRY(metadata_of(table, entry, &hash, &metadata, err), err, "table %s", name);
     if (!metadata)
         return CV_OK;
     if (strcmp(metadata->table_uuid, table->metadata->table_uuid) != 0)
         return cv_fail(err, CV_CONTRADICTION,
                        "table %s was dropped and made anew: its uuid was %s and is %s", name,
                        table->metadata->table_uuid, metadata->table_uuid);
-    cv_table_install(table, cv_steal(metadata), location, hash);
+    cv_table_install(table, cv_steal(metadata), entry->metadata_location, hash);
     return CV_OK;
+}
+
+enum cv_code cv_table_refresh(struct cv_table *table, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
+    const char *name = cv_table_name_text(&table->name, &arena);
+
+    CV_TRY(table->catalog->ops->load(table->catalog, &table->name, table->metadata_location, &arena,
+                                     &entry, err),
+           err, "table %s", name);
+    return entry.unchanged ? CV_OK : take_entry(table, &entry, name, err);
 }
 
 static enum cv_code check_absent(struct cv_table *table, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const char *location;
-    enum cv_code code =
-        table->catalog->ops->load(table->catalog, &table->name, &arena, &location, err);
+    enum cv_code code = cv_catalog_find(table->catalog, &table->name, &arena, &location, err);
 
     if (code == CV_OK)
         return cv_fail(err, CV_EXISTS, "table %s exists already",
@@ -218,19 +249,23 @@ static enum cv_code check_absent(struct cv_table *table, struct cv_error *err)
     return code;
 }
 
-static enum cv_code register_table(struct cv_table *table, struct cv_table_metadata *metadata,
-                                   struct cv_arena *arena, const char **ret_location,
-                                   uint64_t *ret_hash, struct cv_error *err)
+/* Writes the metadata file and tells the catalog. */
+static enum cv_code create_with_file(struct cv_table *table,
+                                     const struct cv_table_metadata *metadata,
+                                     struct cv_arena *arena, struct cv_catalog_entry *ret_entry,
+                                     uint64_t *ret_hash, struct cv_error *err)
 {
     struct cv_catalog *catalog = table->catalog;
+    struct cv_catalog_change change = {.next = metadata};
     const char *file;
     enum cv_code code;
 
     CV_DO(cv_table_write_metadata(catalog, table->store, metadata, NULL, arena, &file, ret_hash,
                                   err));
+    change.next_location = file;
     code = cv_store_sync(table->store, &file, 1, err);
     if (code == CV_OK)
-        code = catalog->ops->create(catalog, &table->name, file, arena, ret_location, err);
+        code = catalog->ops->create(catalog, &table->name, &change, arena, ret_entry, err);
     if (code != CV_OK && code != CV_UNKNOWN)
         (void)cv_store_remove(table->store, file, NULL);
     return code;
@@ -244,8 +279,8 @@ enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
     CV_CLEANUP(cv_table_freep) struct cv_table *table = new_table(catalog);
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
     struct cv_table_create create = {location, schema, spec, properties};
-    const char *file;
     uint64_t hash;
 
     CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
@@ -257,10 +292,10 @@ enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
                        catalog->ops->type);
     if (!location)
         CV_DO(catalog->ops->table_location(catalog, &table->name, &arena, &create.location, err));
-    CV_TRY(cv_store_open(create.location, NULL, &table->store, err), err, "table %s", name);
+    CV_TRY(open_store(table, create.location, NULL, err), err, "table %s", name);
     CV_TRY(cv_table_metadata_create(&create, &metadata, err), err, "table %s", name);
-    CV_TRY(register_table(table, metadata, &arena, &file, &hash, err), err, "table %s", name);
-    cv_table_install(table, cv_steal(metadata), file, hash);
+    CV_TRY(create_with_file(table, metadata, &arena, &entry, &hash, err), err, "table %s", name);
+    cv_table_install(table, cv_steal(metadata), entry.metadata_location, hash);
     *ret_table = cv_steal(table);
     return CV_OK;
 }

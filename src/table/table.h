@@ -15,6 +15,7 @@ struct cv_table {
     struct cv_arena arena;      /* names */
     struct cv_catalog *catalog; /* borrowed; outlives the table */
     struct cv_table_name name;
+    struct cv_catalog_vendee vendee; /* the two above, for the store */
     struct cv_store *store;
     struct cv_table_metadata *metadata;
     char *metadata_location;

@@ -35,12 +35,14 @@ static void hadoop_free(struct cv_catalog *base)
 }
 
 static enum cv_code hadoop_open(const char *name, const struct cv_catalog_settings *settings,
+                                const struct cv_properties *properties,
                                 struct cv_catalog **ret_catalog, struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];
     struct hadoop_catalog *catalog;
 
     (void)name;
+    (void)properties;
     if (!settings->warehouse)
         return cv_fail(err, CV_CONFIG, "a hadoop catalog needs `warehouse`");
     if (!cv_location_local_path(settings->warehouse, path))
@@ -129,9 +131,9 @@ static const char *current_file(const char *folder, struct cv_arena *arena, int6
     return file;
 }
 
-static enum cv_code hadoop_load(struct cv_catalog *base, const struct cv_table_name *name,
-                                struct cv_arena *arena, const char **ret_location,
-                                struct cv_error *err)
+static enum cv_code find_current(struct cv_catalog *base, const struct cv_table_name *name,
+                                 struct cv_arena *arena, const char **ret_location,
+                                 struct cv_error *err)
 {
     struct hadoop_catalog *catalog = (struct hadoop_catalog *)base;
     const char *folder = cv_location_join(arena, table_path(catalog, name, arena), "metadata");
@@ -145,6 +147,19 @@ static enum cv_code hadoop_load(struct cv_catalog *base, const struct cv_table_n
                        cv_table_name_text(name, arena), folder);
     CV_DO(cv_catalog_warehouse_location(catalog->warehouse, name, arena, &location, err));
     *ret_location = cv_location_join(arena, cv_location_join(arena, location, "metadata"), file);
+    return CV_OK;
+}
+
+/* Never `unchanged`: a table that was made anew has files of the same names. */
+static enum cv_code hadoop_load(struct cv_catalog *base, const struct cv_table_name *name,
+                                const char *known, struct cv_arena *arena,
+                                struct cv_catalog_entry *ret_entry, struct cv_error *err)
+{
+    const char *location;
+
+    (void)known;
+    CV_DO(find_current(base, name, arena, &location, err));
+    *ret_entry = (struct cv_catalog_entry){.metadata_location = location};
     return CV_OK;
 }
 
@@ -175,7 +190,7 @@ static bool has_two_names(const char *path)
 
 /* Gives the written file at `next` its version's name. */
 static enum cv_code publish(const char *next, int64_t version, struct cv_arena *arena,
-                            const char **ret_location, struct cv_error *err)
+                            struct cv_catalog_entry *ret_entry, struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];
     const char *folder;
@@ -200,19 +215,21 @@ static enum cv_code publish(const char *next, int64_t version, struct cv_arena *
         return cv_fail(err, CV_UNKNOWN, "%s was made but its folder cannot be synced", target);
     (void)unlink(path);
     write_hint(folder, version, arena);
-    *ret_location = cv_arena_printf(arena, "%.*s/%s", (int)(strrchr(next, '/') - next), next, file);
+    *ret_entry = (struct cv_catalog_entry){
+        .metadata_location =
+            cv_arena_printf(arena, "%.*s/%s", (int)(strrchr(next, '/') - next), next, file)};
     return CV_OK;
 }
 
 static enum cv_code hadoop_create(struct cv_catalog *base, const struct cv_table_name *name,
-                                  const char *next, struct cv_arena *arena,
-                                  const char **ret_location, struct cv_error *err)
+                                  const struct cv_catalog_change *change, struct cv_arena *arena,
+                                  struct cv_catalog_entry *ret_entry, struct cv_error *err)
 {
     const char *current;
-    enum cv_code code = hadoop_load(base, name, arena, &current, NULL);
+    enum cv_code code = find_current(base, name, arena, &current, NULL);
 
     if (code == CV_NOT_FOUND)
-        code = publish(next, 1, arena, ret_location, err);
+        code = publish(change->next_location, 1, arena, ret_entry, err);
     else if (code == CV_OK)
         code = CV_CONFLICT;
     if (code == CV_CONFLICT)
@@ -221,20 +238,21 @@ static enum cv_code hadoop_create(struct cv_catalog *base, const struct cv_table
 }
 
 static enum cv_code hadoop_commit(struct cv_catalog *base, const struct cv_table_name *name,
-                                  const char *current, const char *next, struct cv_arena *arena,
-                                  const char **ret_location, struct cv_error *err)
+                                  const struct cv_catalog_change *change, struct cv_arena *arena,
+                                  struct cv_catalog_entry *ret_entry, struct cv_error *err)
 {
-    int64_t version = cv_metadata_file_version(current, 1, '.');
+    int64_t version = cv_metadata_file_version(change->base_location, 1, '.');
     const char *head;
 
     if (version < 0)
-        return cv_fail(err, CV_CATALOG, "%.500s is not named v<N>.metadata.json", current);
+        return cv_fail(err, CV_CATALOG, "%.500s is not named v<N>.metadata.json",
+                       change->base_location);
     /* a version that was cleaned up would be free again */
-    CV_DO(hadoop_load(base, name, arena, &head, err));
+    CV_DO(find_current(base, name, arena, &head, err));
     if (cv_metadata_file_version(head, 1, '.') != version)
         return cv_fail(err, CV_CONFLICT, "another commit to %s was first: %s",
                        cv_table_name_text(name, arena), head);
-    return publish(next, version + 1, arena, ret_location, err);
+    return publish(change->next_location, version + 1, arena, ret_entry, err);
 }
 
 /* The metadata folder gets another name: nothing is a table there any more, and nothing is lost. */
@@ -248,7 +266,7 @@ static enum cv_code hadoop_drop(struct cv_catalog *base, const struct cv_table_n
     char uuid[CV_UUID_TEXT_BYTES];
     const char *location;
 
-    CV_DO(hadoop_load(base, name, &arena, &location, err));
+    CV_DO(find_current(base, name, &arena, &location, err));
     cv_uuid_text(uuid);
     if (rename(folder, cv_arena_printf(&arena, "%s.dropped-%s", folder, uuid)) != 0)
         return cv_fail(err, CV_IO, "cannot rename %s: %s", folder, strerror(errno));

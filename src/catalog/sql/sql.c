@@ -42,11 +42,13 @@ static enum cv_code check_file(const char *file, const char *uri, struct cv_erro
 }
 
 static enum cv_code sql_open(const char *name, const struct cv_catalog_settings *settings,
+                             const struct cv_properties *properties,
                              struct cv_catalog **ret_catalog, struct cv_error *err)
 {
     struct sql_catalog *catalog;
     const char *file;
 
+    (void)properties;
     if (!settings->uri)
         return cv_fail(err, CV_CONFIG, "an sql catalog needs `uri`, for example sqlite:lake.db");
     file = cv_catalog_uri_file(settings->uri);
@@ -113,14 +115,18 @@ static enum cv_code load_keys(struct sql_catalog *catalog, const char *const *ke
 }
 
 static enum cv_code sql_load(struct cv_catalog *base, const struct cv_table_name *name,
-                             struct cv_arena *arena, const char **ret_location,
-                             struct cv_error *err)
+                             const char *known, struct cv_arena *arena,
+                             struct cv_catalog_entry *ret_entry, struct cv_error *err)
 {
     struct sql_catalog *catalog = (struct sql_catalog *)base;
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table};
+    const char *location;
 
     CV_DO(cv_sql_database_open(&catalog->database, false, err));
-    return load_keys(catalog, keys, arena, ret_location, err);
+    CV_DO(load_keys(catalog, keys, arena, &location, err));
+    *ret_entry = (struct cv_catalog_entry){.unchanged = known && strcmp(known, location) == 0,
+                                           .metadata_location = location};
+    return CV_OK;
 }
 
 static enum cv_code insert_table(struct sql_catalog *catalog, const char *const *keys,
@@ -136,12 +142,13 @@ static enum cv_code insert_table(struct sql_catalog *catalog, const char *const 
     return CV_CATALOG;
 }
 
-static enum cv_code sql_create(struct cv_catalog *base, const struct cv_table_name *name,
-                               const char *next, struct cv_arena *arena, const char **ret_location,
-                               struct cv_error *err)
+static enum cv_code sql_register(struct cv_catalog *base, const struct cv_table_name *name,
+                                 const char *metadata_location, struct cv_error *err)
 {
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct sql_catalog *catalog = (struct sql_catalog *)base;
-    const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table, next};
+    const char *keys[] = {catalog->name, cv_table_name_namespace(name, &arena), name->table,
+                          metadata_location};
     enum cv_code code;
 
     CV_DO(cv_sql_database_open(&catalog->database, true, err));
@@ -151,8 +158,16 @@ static enum cv_code sql_create(struct cv_catalog *base, const struct cv_table_na
         cv_sql_rollback(&catalog->database);
         return code;
     }
-    CV_DO(cv_sql_commit(&catalog->database, err));
-    *ret_location = cv_arena_strdup(arena, next);
+    return cv_sql_commit(&catalog->database, err);
+}
+
+static enum cv_code sql_create(struct cv_catalog *base, const struct cv_table_name *name,
+                               const struct cv_catalog_change *change, struct cv_arena *arena,
+                               struct cv_catalog_entry *ret_entry, struct cv_error *err)
+{
+    CV_DO(sql_register(base, name, change->next_location, err));
+    *ret_entry = (struct cv_catalog_entry){.metadata_location =
+                                               cv_arena_strdup(arena, change->next_location)};
     return CV_OK;
 }
 
@@ -170,13 +185,13 @@ static enum cv_code explain_no_change(struct sql_catalog *catalog, const char *c
 }
 
 static enum cv_code sql_commit(struct cv_catalog *base, const struct cv_table_name *name,
-                               const char *current, const char *next, struct cv_arena *arena,
-                               const char **ret_location, struct cv_error *err)
+                               const struct cv_catalog_change *change, struct cv_arena *arena,
+                               struct cv_catalog_entry *ret_entry, struct cv_error *err)
 {
     struct sql_catalog *catalog = (struct sql_catalog *)base;
     struct cv_sql_database *database = &catalog->database;
-    const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table, next,
-                          current};
+    const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table,
+                          change->next_location, change->base_location};
     enum cv_code code;
 
     CV_DO(cv_sql_database_open(database, false, err));
@@ -190,7 +205,8 @@ static enum cv_code sql_commit(struct cv_catalog *base, const struct cv_table_na
         cv_sql_rollback(database);
         CV_DO(code);
     }
-    *ret_location = cv_arena_strdup(arena, next);
+    *ret_entry = (struct cv_catalog_entry){.metadata_location =
+                                               cv_arena_strdup(arena, change->next_location)};
     return CV_OK;
 }
 
@@ -268,6 +284,7 @@ const struct cv_catalog_ops cv_sql_catalog_ops = {
     .load = sql_load,
     .create = sql_create,
     .commit = sql_commit,
+    .register_table = sql_register,
     .drop = sql_drop,
     .list = sql_list,
     .table_location = sql_table_location,

@@ -67,27 +67,42 @@ static const char *write_next(struct fixture *f, const char *base, bool gzip)
     return location;
 }
 
+static enum cv_code try_create(struct fixture *f, const char **ret_now)
+{
+    struct cv_catalog_change change = {.next_location = write_next(f, NULL, false)};
+    struct cv_catalog_entry entry = {0};
+    enum cv_code code =
+        f->catalog->ops->create(f->catalog, &f->name, &change, &f->arena, &entry, &err);
+
+    *ret_now = entry.metadata_location;
+    return code;
+}
+
 static const char *create(struct fixture *f)
 {
     const char *now;
 
-    CV_ASSERT_OK(f->catalog->ops->create(f->catalog, &f->name, write_next(f, NULL, false),
-                                         &f->arena, &now, &err),
-                 &err);
+    CV_ASSERT_OK(try_create(f, &now), &err);
     return now;
 }
 
 static enum cv_code commit(struct fixture *f, const char *base, const char *next,
                            const char **ret_now)
 {
-    return f->catalog->ops->commit(f->catalog, &f->name, base, next, &f->arena, ret_now, &err);
+    struct cv_catalog_change change = {.base_location = base, .next_location = next};
+    struct cv_catalog_entry entry = {0};
+    enum cv_code code =
+        f->catalog->ops->commit(f->catalog, &f->name, &change, &f->arena, &entry, &err);
+
+    *ret_now = entry.metadata_location;
+    return code;
 }
 
 static const char *load(struct fixture *f)
 {
     const char *location;
 
-    CV_ASSERT_OK(f->catalog->ops->load(f->catalog, &f->name, &f->arena, &location, &err), &err);
+    CV_ASSERT_OK(cv_catalog_find(f->catalog, &f->name, &f->arena, &location, &err), &err);
     return location;
 }
 
@@ -176,19 +191,17 @@ static void creates_lists_and_drops(void **state)
     char **names;
     size_t count;
 
-    CV_ASSERT_FAILS(f->catalog->ops->load(f->catalog, &f->name, &f->arena, &now, &err),
-                    CV_NOT_FOUND, "shop.eu.orders", &err);
+    CV_ASSERT_FAILS(cv_catalog_find(f->catalog, &f->name, &f->arena, &now, &err), CV_NOT_FOUND,
+                    "shop.eu.orders", &err);
     (void)create(f);
-    CV_ASSERT_FAILS(f->catalog->ops->create(f->catalog, &f->name, write_next(f, NULL, false),
-                                            &f->arena, &now, &err),
-                    CV_EXISTS, "shop.eu.orders", &err);
+    CV_ASSERT_FAILS(try_create(f, &now), CV_EXISTS, "shop.eu.orders", &err);
     CV_ASSERT_OK(f->catalog->ops->list(f->catalog, &f->arena, &names, &count, &err), &err);
     assert_int_equal(count, 1);
     assert_string_equal(names[0], "shop.eu.orders");
     CV_ASSERT_OK(f->catalog->ops->drop(f->catalog, &f->name, &err), &err);
     assert_false(cv_file_exists(f->folder));
-    CV_ASSERT_FAILS(f->catalog->ops->load(f->catalog, &f->name, &f->arena, &now, &err),
-                    CV_NOT_FOUND, "shop.eu.orders", &err);
+    CV_ASSERT_FAILS(cv_catalog_find(f->catalog, &f->name, &f->arena, &now, &err), CV_NOT_FOUND,
+                    "shop.eu.orders", &err);
     CV_ASSERT_OK(f->catalog->ops->list(f->catalog, &f->arena, &names, &count, &err), &err);
     assert_int_equal(count, 0);
     assert_true(cv_file_exists(cv_arena_printf(&f->arena, "%s/shop/eu", f->warehouse)));

@@ -207,12 +207,13 @@ static enum cv_code list_two(struct cv_catalog *catalog, struct cv_arena *arena,
 }
 
 static enum cv_code load_none(struct cv_catalog *catalog, const struct cv_table_name *name,
-                              struct cv_arena *arena, const char **ret_location,
-                              struct cv_error *problem)
+                              const char *known, struct cv_arena *arena,
+                              struct cv_catalog_entry *ret_entry, struct cv_error *problem)
 {
     (void)catalog;
+    (void)known;
     (void)arena;
-    (void)ret_location;
+    (void)ret_entry;
     if (strcmp(name->table, "gone") == 0)
         return cv_fail(problem, CV_NOT_FOUND, "dropped");
     return cv_fail(problem, CV_CATALOG, "database is locked");

@@ -39,10 +39,12 @@ static const struct cv_table_name *the_name(void)
     return &name;
 }
 
-static enum cv_code apply(const char *base, const char *next, const char **ret_location,
+static enum cv_code apply(const char *base, const char *next, struct cv_catalog_entry *ret_entry,
                           struct cv_error *error)
 {
-    return fake.real->ops->commit(fake.real, the_name(), base, next, &f.arena, ret_location, error);
+    struct cv_catalog_change change = {.base_location = base, .next_location = next};
+
+    return fake.real->ops->commit(fake.real, the_name(), &change, &f.arena, ret_entry, error);
 }
 
 static void rival_commits(void)
@@ -53,26 +55,28 @@ static void rival_commits(void)
 }
 
 static enum cv_code fake_load(struct cv_catalog *base, const struct cv_table_name *name,
-                              struct cv_arena *arena, const char **ret_location,
-                              struct cv_error *error)
+                              const char *known, struct cv_arena *arena,
+                              struct cv_catalog_entry *ret_entry, struct cv_error *error)
 {
     (void)base;
     if (fake.commits && fake.load_failures-- > 0)
         return cv_fail(error, CV_CATALOG, "the catalog is down");
     if (fake.late_next) {
-        const char *ignored;
+        struct cv_catalog_entry ignored;
 
         (void)apply(fake.late_base, fake.late_next, &ignored, NULL);
         fake.late_next = NULL;
     }
-    return fake.real->ops->load(fake.real, name, arena, ret_location, error);
+    return fake.real->ops->load(fake.real, name, known, arena, ret_entry, error);
 }
 
 static enum cv_code fake_commit(struct cv_catalog *catalog, const struct cv_table_name *name,
-                                const char *base, const char *next, struct cv_arena *arena,
-                                const char **ret_location, struct cv_error *error)
+                                const struct cv_catalog_change *change, struct cv_arena *arena,
+                                struct cv_catalog_entry *ret_entry, struct cv_error *error)
 {
     enum deed deed = fake.deed < fake.deed_count ? fake.deeds[fake.deed++] : PASS;
+    const char *base = change->base_location;
+    const char *next = change->next_location;
 
     (void)catalog;
     (void)name;
@@ -85,13 +89,13 @@ static enum cv_code fake_commit(struct cv_catalog *catalog, const struct cv_tabl
         fake.late_next = cv_arena_strdup(&f.arena, next);
     }
     if (deed == DROP_ANSWER || deed == OWN_CONFLICT)
-        CV_ASSERT_OK(apply(base, next, ret_location, error), error);
+        CV_ASSERT_OK(apply(base, next, ret_entry, error), error);
     if (deed == OWN_CONFLICT)
         return cv_fail(error, CV_CONFLICT, "another commit was first");
     if (deed == REFUSE)
         return cv_fail(error, CV_CATALOG, "refused");
     if (deed == PASS || deed == RIVAL)
-        return apply(base, next, ret_location, error);
+        return apply(base, next, ret_entry, error);
     return cv_fail(error, CV_UNKNOWN, "no answer");
 }
 
@@ -318,7 +322,7 @@ static void a_late_request_is_found(void **state)
 static void a_request_later_than_its_retry_cannot_land(void **state)
 {
     struct cv_append_result result;
-    const char *ignored;
+    struct cv_catalog_entry ignored;
     const char *base;
     const char *next;
 

@@ -13,16 +13,18 @@ static struct cv_catalog_ops rival_real_ops;
 static struct cv_catalog_ops rival_hooked_ops;
 
 static inline enum cv_code rival_hooked_commit(struct cv_catalog *catalog,
-                                               const struct cv_table_name *name, const char *base,
-                                               const char *next, struct cv_arena *arena,
-                                               const char **ret_location, struct cv_error *error)
+                                               const struct cv_table_name *name,
+                                               const struct cv_catalog_change *change,
+                                               struct cv_arena *arena,
+                                               struct cv_catalog_entry *ret_entry,
+                                               struct cv_error *error)
 {
     void (*hook)(void) = before_swap;
 
     before_swap = NULL;
     if (hook)
         hook();
-    return rival_real_ops.commit(catalog, name, base, next, arena, ret_location, error);
+    return rival_real_ops.commit(catalog, name, change, arena, ret_entry, error);
 }
 
 /* Its files are numbered from `files`. To be closed before the fixture. */
