@@ -7,12 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t requests;
+static volatile sig_atomic_t signals;
 
 static void on_signal(int number)
 {
-    if (requests++)
+    if (signals++)
         _exit(128 + number);
+    cv_stop_request();
 }
 
 void cv_stop_install(void)
@@ -23,10 +24,4 @@ void cv_stop_install(void)
     action.sa_handler = on_signal;
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
-}
-
-bool cv_stop_requested(void *context)
-{
-    (void)context;
-    return requests > 0;
 }

@@ -14,6 +14,8 @@
 #define CV_HTTP_CONNECT_TIMEOUT_MS 10000
 #define CV_HTTP_TIMEOUT_MS         30000
 #define CV_HTTP_STOP_MS            5000 /* what a request under way may still take at a stop */
+#define CV_HTTP_SLOW_MS            10000 /* a body that moves less than … */
+#define CV_HTTP_SLOW_BYTES         10240 /* … this within that time has failed */
 #define CV_HTTP_RESPONSE_BYTES_MAX ((size_t)16 << 20)
 #define CV_HTTP_HEADER_BYTES_MAX   ((size_t)64 << 10) /* all headers of an answer */
 #define CV_HTTP_HEADERS_MAX        64                 /* of a request */
@@ -43,8 +45,8 @@ struct cv_http_request {
     size_t body_length;
     int64_t timeout_ms;        /* 0 = the client's */
     size_t response_bytes_max; /* 0 = the client's */
-    bool follow; /* redirects: five at most, never from https to http; credentials go to
-                  * the first host only */
+    bool follow; /* redirects of GET and HEAD: five at most, never from https to http; credentials
+                  * go to the first host only */
 };
 
 /* Zero-initialise; may be used for one answer after the other. */
@@ -58,6 +60,8 @@ void cv_http_response_release(struct cv_http_response *response);
 struct cv_str cv_http_response_header(const struct cv_http_response *response, const char *name);
 /* Retry-After in ms (seconds or an HTTP date), at most an hour; -1 = absent. */
 int64_t cv_http_retry_after_ms(const struct cv_http_response *response);
+/* Date as ms since the epoch: the server's clock; -1 = absent. */
+int64_t cv_http_response_date_ms(const struct cv_http_response *response);
 
 struct cv_http_client;
 
@@ -68,8 +72,10 @@ CV_DEFINE_CLEANUP(struct cv_http_client *, cv_http_client_free)
 
 /* Any status is CV_OK: the caller judges it. No answer (resolve, connect, TLS hand-shake cut,
  * time-out, a body that ends early) is CV_IO with CV_ERROR_RETRIABLE, and CV_ERROR_UNSENT where the
- * server cannot have got the request; a certificate that does not verify is CV_AUTH; a bad URL
- * CV_CONFIG; a larger answer CV_LIMIT; CV_CANCELLED when a stop cut it. */
+ * server cannot have got the whole request; a certificate that does not verify is CV_AUTH; a bad
+ * URL CV_CONFIG; a larger answer CV_LIMIT; CV_CANCELLED when a stop cut it. A request with a body
+ * never reaches a server twice; one without (GET, HEAD, DELETE, an empty POST) may, when a kept
+ * connection ends just as it is used. The body of the request must stay until the call returns. */
 enum cv_code cv_http_send(struct cv_http_client *client, const struct cv_http_request *request,
                           struct cv_http_response *ret_response, struct cv_error *err);
 
