@@ -7,7 +7,7 @@ build="gcc libc6-dev meson ninja-build pkg-config librdkafka-dev libcurl4-openss
  libzstd-dev libsnappy-dev liblz4-dev libbrotli-dev zlib1g-dev libjansson-dev libyaml-dev
  libsqlite3-dev libxxhash-dev libpcre2-dev"
 test="$build clang libclang-rt-14-dev llvm libcmocka-dev python3 python3-venv openssl
- default-jdk-headless maven"
+ default-jdk-headless maven postgresql"
 
 case "${1:-build}" in
 build) packages=$build ;;
