@@ -14,12 +14,15 @@ static const struct cv_option options[] = {
      .type = CV_OPTION_TEXT,
      .offset = SETTING(type),
      .flags = CV_OPTION_REQUIRED,
-     .help = "Kind of catalog: sql (SQLite in the layout of Iceberg's JDBC catalog) or hadoop "
-             "(folders with version-hint.text)."},
+     .help =
+         "Kind of catalog: sql (SQLite or PostgreSQL in the layout of Iceberg's JDBC catalog) or "
+         "hadoop (folders with version-hint.text)."},
     {.name = "uri",
      .type = CV_OPTION_TEXT,
      .offset = SETTING(uri),
-     .help = "Database of an sql catalog: sqlite:FILE, sqlite:///FILE or jdbc:sqlite:FILE."},
+     .help = "Database of an sql catalog: sqlite:FILE, sqlite:///FILE or jdbc:sqlite:FILE; "
+             "postgresql://user:password@host:port/database?sslmode=verify-full, or the same as "
+             "postgresql+psycopg2: or jdbc:postgresql: writes it."},
     {.name = "warehouse",
      .type = CV_OPTION_TEXT,
      .offset = SETTING(warehouse),

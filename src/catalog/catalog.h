@@ -38,6 +38,7 @@ struct cv_catalog_settings {
 };
 
 extern const struct cv_option_table cv_catalog_options;
+extern const struct cv_option_table cv_sql_options; /* of catalogs of type sql */
 
 /* The file of a "sqlite:FILE", "sqlite:///FILE" or "jdbc:sqlite:FILE" uri, as written there (a
  * fourth slash makes it absolute, as in SQLAlchemy); NULL for other uris. Who has the job file

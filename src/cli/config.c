@@ -36,6 +36,7 @@ static const struct cv_option_table *const tables[] = {
     &cv_value_option_table,
     &cv_sink_option_table,
     &cv_catalog_options,
+    &cv_sql_options,
     &cv_schedule_option_table,
     &cv_schedule_entry_option_table,
 };

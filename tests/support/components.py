@@ -13,7 +13,6 @@ import http.server
 import ipaddress
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import ssl
@@ -124,11 +123,10 @@ class Process:
         self.log = self.folder / f"{name}.log"
         self.process = None
 
-    def spawn(self, command, env=None, user=None, cwd=None):
+    def spawn(self, command, env=None):
         log = open(self.log, "ab")
         self.process = subprocess.Popen(
-            command, cwd=cwd or self.folder, env=env, user=user, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True,  # fmt: skip
+            command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
         log.close()
 
@@ -145,11 +143,6 @@ class Process:
 
     def stop(self):
         self._end(signal.SIGTERM)
-
-    def discard(self):
-        """Stops it and removes its folder."""
-        self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, how):
         if not self.is_alive():

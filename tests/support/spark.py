@@ -101,10 +101,7 @@ result = sink.getvalue()
 def _session(memory, master, java_options):
     from pyspark.sql import SparkSession
 
-    found = sorted((CACHE / "spark" / "jars").glob("*.jar"))
-    for name in ("iceberg-aws-bundle", "postgresql"):
-        found += (CACHE / "rest" / "lib").glob(f"{name}-*.jar")
-    jars = ",".join(map(str, found))
+    jars = ",".join(str(p) for p in sorted((CACHE / "spark" / "jars").glob("*.jar")))
     settings = {
         "spark.jars": jars,
         "spark.driver.memory": memory,

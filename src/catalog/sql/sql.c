@@ -1,35 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The SQL catalog: one row per table holds its metadata location; a commit is a compare-and-set of
- * that row. PyIceberg's SqlCatalog and Java's JdbcCatalog open the same file. */
+ * that row. PyIceberg's SqlCatalog and Java's JdbcCatalog work on the same database. */
 #include "catalog/sql/database.h"
 
 #include "base/random.h"
 
 #include <stdlib.h>
 
+struct sql_settings {
+    const char *user;
+    const char *password;
+    int schema;
+};
+
+#define SETTING(field) offsetof(struct sql_settings, field)
+
+static const struct cv_option options[] = {
+    {.name = "jdbc.user",
+     .type = CV_OPTION_TEXT,
+     .offset = SETTING(user),
+     .help = "User of a PostgreSQL database; counts over the one in `uri`."},
+    {.name = "jdbc.password",
+     .type = CV_OPTION_TEXT,
+     .offset = SETTING(password),
+     .flags = CV_OPTION_SECRET,
+     .help = "Password of that user; counts over the one in `uri`. Without either, PGPASSWORD and "
+             "~/.pgpass are looked at."},
+    {.name = "jdbc.schema-version",
+     .type = CV_OPTION_CHOICE,
+     .offset = SETTING(schema),
+     .default_text = "V1",
+     .choices = "V0|V1",
+     .help =
+         "Layout of the catalog's tables where calve makes them. Tables that are there are used "
+         "as they are."},
+    {.name = "jdbc.init-catalog-tables",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Tables are made when the first Iceberg table is."},
+    {.name = "jdbc.strict-mode",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Missing namespaces are made by `calve table create`."},
+    {.name = "init_catalog_tables",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Tables are made when the first Iceberg table is."},
+    {.name = "pool_pre_ping",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "A broken connection is always noticed."},
+    {.name = "echo", .type = CV_OPTION_ACCEPTED, .help = "Python's log of statements."},
+};
+
+const struct cv_option_table cv_sql_options = {
+    .section = "catalogs.<name>",
+    .about = "Catalogs of type sql, beside the above.",
+    .options = options,
+    .count = CV_ARRAY_LENGTH(options),
+};
+
 struct sql_catalog {
     struct cv_catalog base;
     struct cv_arena arena;
     const char *name; /* catalog_name of the rows */
     const char *warehouse;
-    struct cv_sql_database database;
+    struct cv_sql_database *database;
 };
 
 static void sql_free(struct cv_catalog *base)
 {
     struct sql_catalog *catalog = (struct sql_catalog *)base;
 
-    cv_sql_database_release(&catalog->database);
+    catalog->database->ops->free(catalog->database);
     cv_arena_release(&catalog->arena);
     free(catalog);
 }
 
-static enum cv_code check_file(const char *file, const char *uri, struct cv_error *err)
+/* "sqlite", "postgresql": what may be said of a uri that may hold a password. */
+static int scheme_length(const char *uri)
 {
+    size_t skip = cv_text_starts_with(uri, "jdbc:") ? 5 : 0;
+
+    return (int)(skip + strcspn(uri + skip, ":+/@?"));
+}
+
+static enum cv_code new_sqlite(const char *uri, struct cv_sql_database **ret_database,
+                               struct cv_error *err)
+{
+    const char *file = cv_catalog_uri_file(uri);
+
     if (!file) {
-        (void)cv_fail(err, CV_UNSUPPORTED, "uri %.200s is not supported", uri);
-        cv_hint(err, "an sql catalog is a SQLite file: sqlite:FILE");
+        (void)cv_fail(err, CV_UNSUPPORTED, "uri %.*s… is not supported", scheme_length(uri), uri);
+        cv_hint(err, "an sql catalog is a SQLite file (sqlite:FILE) or a PostgreSQL database "
+                     "(postgresql://user:password@host:5432/database)");
         return CV_UNSUPPORTED;
     }
     if (!*file || *file == ':' || cv_text_starts_with(file, "//"))
@@ -38,6 +99,23 @@ static enum cv_code check_file(const char *file, const char *uri, struct cv_erro
         return cv_fail(err, CV_CONFIG, "uri %.200s: parameters after ? are not supported", uri);
     if (strlen(file) >= CV_PATH_BYTES_MAX)
         return cv_fail(err, CV_LIMIT, "uri of %zu bytes is too long", strlen(uri));
+    *ret_database = cv_sqlite_new(file);
+    return CV_OK;
+}
+
+static enum cv_code read_settings(const struct cv_properties *properties, struct cv_arena *arena,
+                                  struct sql_settings *ret_settings, struct cv_error *err)
+{
+    static const struct cv_option_table *const table = &cv_sql_options;
+    size_t which;
+
+    CV_DO(cv_options_defaults(table, ret_settings, arena, err));
+    for (size_t i = 0; i < properties->count; i++) {
+        const struct cv_property *item = &properties->items[i];
+
+        if (cv_options_find(&table, 1, item->key, &which, NULL) == CV_OK)
+            CV_DO(cv_options_set(table, ret_settings, arena, item->key, item->value, err));
+    }
     return CV_OK;
 }
 
@@ -45,39 +123,56 @@ static enum cv_code sql_open(const char *name, const struct cv_catalog_settings 
                              const struct cv_properties *properties,
                              struct cv_catalog **ret_catalog, struct cv_error *err)
 {
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct sql_settings own = {0};
+    struct cv_sql_database *database;
     struct sql_catalog *catalog;
-    const char *file;
 
-    (void)properties;
     if (!settings->uri)
         return cv_fail(err, CV_CONFIG, "an sql catalog needs `uri`, for example sqlite:lake.db");
-    file = cv_catalog_uri_file(settings->uri);
-    CV_DO(check_file(file, settings->uri, err));
+    CV_DO(read_settings(properties, &arena, &own, err));
+    if (cv_postgres_is_uri(settings->uri))
+        CV_DO(cv_postgres_new(settings->uri, own.user, own.password, &database, err));
+    else
+        CV_DO(new_sqlite(settings->uri, &database, err));
+    database->schema = own.schema == 0 ? CV_SQL_SCHEMA_V0 : CV_SQL_SCHEMA_V1;
     catalog = cv_alloc(sizeof *catalog);
     catalog->base.ops = &cv_sql_catalog_ops;
     catalog->name =
         cv_arena_strdup(&catalog->arena, settings->catalog_name ? settings->catalog_name : name);
     if (settings->warehouse)
         catalog->warehouse = cv_arena_strdup(&catalog->arena, settings->warehouse);
-    catalog->database.path = cv_arena_strdup(&catalog->arena, file);
+    catalog->database = database;
+    database->counts = &catalog->base.counts;
     *ret_catalog = &catalog->base;
     return CV_OK;
+}
+
+static enum cv_code open_database(struct sql_catalog *catalog, bool create, struct cv_error *err)
+{
+    return catalog->database->ops->open(catalog->database, create, err);
+}
+
+static enum cv_code run(struct sql_catalog *catalog, enum cv_sql_statement which,
+                        const char *const *texts, struct cv_arena *arena,
+                        struct cv_sql_result *ret_result, struct cv_error *err)
+{
+    cv_request_count(&catalog->base.counts,
+                     cv_sql_writes(which) ? CV_REQUEST_CATALOG_COMMIT : CV_REQUEST_CATALOG_READ);
+    return catalog->database->ops->run(catalog->database, which, texts, arena, ret_result, err);
 }
 
 /* The one mistake that is hard to see: the row is there, under another catalog's name. */
 static void hint_elsewhere(struct sql_catalog *catalog, const char *const *keys,
                            struct cv_error *err)
 {
-    sqlite3_stmt *statement;
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_sql_result result;
 
-    if (cv_sql_prepare(&catalog->database, CV_SQL_ELSEWHERE, keys + 1, 2, &statement, NULL) !=
-        CV_OK)
-        return;
-    if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) &&
-        strcmp((const char *)sqlite3_column_text(statement, 0), keys[0]) != 0)
-        cv_hint(err, "the file has it in catalog \"%.100s\": set catalog-name to that",
-                sqlite3_column_text(statement, 0));
-    (void)sqlite3_reset(statement);
+    if (err && run(catalog, CV_SQL_ELSEWHERE, keys + 1, &arena, &result, NULL) == CV_OK &&
+        result.count && result.values[0] && strcmp(result.values[0], keys[0]) != 0)
+        cv_hint(err, "the database has it in catalog \"%.100s\": set catalog-name to that",
+                result.values[0]);
 }
 
 static enum cv_code fail_not_found(struct sql_catalog *catalog, const char *const *keys,
@@ -93,24 +188,14 @@ static enum cv_code load_keys(struct sql_catalog *catalog, const char *const *ke
                               struct cv_arena *arena, const char **ret_location,
                               struct cv_error *err)
 {
-    const char *location = NULL;
-    sqlite3_stmt *statement;
-    int result;
+    struct cv_sql_result result;
 
-    CV_DO(cv_sql_prepare(&catalog->database, CV_SQL_LOAD, keys, 3, &statement, err));
-    result = sqlite3_step(statement);
-    if (result == SQLITE_ROW && sqlite3_column_text(statement, 0))
-        location = cv_arena_strdup(arena, (const char *)sqlite3_column_text(statement, 0));
-    else if (result != SQLITE_ROW && result != SQLITE_DONE)
-        (void)cv_sql_fail(&catalog->database, result, "read a table's row", err);
-    (void)sqlite3_reset(statement);
-    if (result == SQLITE_DONE)
+    CV_DO(run(catalog, CV_SQL_LOAD, keys, arena, &result, err));
+    if (!result.count)
         return fail_not_found(catalog, keys, err);
-    if (result != SQLITE_ROW)
-        return CV_CATALOG;
-    if (!location)
+    if (!result.values[0])
         return cv_fail(err, CV_CATALOG, "table %s.%s has no metadata_location", keys[1], keys[2]);
-    *ret_location = location;
+    *ret_location = result.values[0];
     return CV_OK;
 }
 
@@ -122,26 +207,14 @@ static enum cv_code sql_load(struct cv_catalog *base, const struct cv_table_name
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table};
     const char *location;
 
-    CV_DO(cv_sql_database_open(&catalog->database, false, err));
+    CV_DO(open_database(catalog, false, err));
     CV_DO(load_keys(catalog, keys, arena, &location, err));
     *ret_entry = (struct cv_catalog_entry){.unchanged = known && strcmp(known, location) == 0,
                                            .metadata_location = location};
     return CV_OK;
 }
 
-static enum cv_code insert_table(struct sql_catalog *catalog, const char *const *keys,
-                                 struct cv_error *err)
-{
-    int result = SQLITE_OK;
-
-    CV_DO(cv_sql_run(&catalog->database, CV_SQL_ADD_NAMESPACE, keys, 2, NULL, err));
-    if (cv_sql_run(&catalog->database, CV_SQL_ADD_TABLE, keys, 4, &result, err) == CV_OK)
-        return CV_OK;
-    if ((result & 0xff) == SQLITE_CONSTRAINT)
-        return cv_fail(err, CV_EXISTS, "table %s.%s exists already", keys[1], keys[2]);
-    return CV_CATALOG;
-}
-
+/* A namespace that was made for a table that could not be is left: it harms nobody. */
 static enum cv_code sql_register(struct cv_catalog *base, const struct cv_table_name *name,
                                  const char *metadata_location, struct cv_error *err)
 {
@@ -149,16 +222,18 @@ static enum cv_code sql_register(struct cv_catalog *base, const struct cv_table_
     struct sql_catalog *catalog = (struct sql_catalog *)base;
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, &arena), name->table,
                           metadata_location};
+    struct cv_sql_result result;
     enum cv_code code;
 
-    CV_DO(cv_sql_database_open(&catalog->database, true, err));
-    CV_DO(cv_sql_begin(&catalog->database, err));
-    code = insert_table(catalog, keys, err);
-    if (code != CV_OK) {
-        cv_sql_rollback(&catalog->database);
-        return code;
-    }
-    return cv_sql_commit(&catalog->database, err);
+    CV_DO(open_database(catalog, true, err));
+    code = run(catalog, CV_SQL_ADD_NAMESPACE, keys, &arena, &result, err);
+    if (code == CV_UNKNOWN) /* the same again changes nothing */
+        code = run(catalog, CV_SQL_ADD_NAMESPACE, keys, &arena, &result, err);
+    CV_DO(code);
+    code = run(catalog, CV_SQL_ADD_TABLE, keys, &arena, &result, err);
+    if (code == CV_EXISTS)
+        return cv_fail(err, CV_EXISTS, "table %s.%s exists already", keys[1], keys[2]);
+    return code;
 }
 
 static enum cv_code sql_create(struct cv_catalog *base, const struct cv_table_name *name,
@@ -189,25 +264,50 @@ static enum cv_code sql_commit(struct cv_catalog *base, const struct cv_table_na
                                struct cv_catalog_entry *ret_entry, struct cv_error *err)
 {
     struct sql_catalog *catalog = (struct sql_catalog *)base;
-    struct cv_sql_database *database = &catalog->database;
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table,
                           change->next_location, change->base_location};
-    enum cv_code code;
+    struct cv_sql_result result;
 
-    CV_DO(cv_sql_database_open(database, false, err));
-    CV_DO(cv_sql_begin(database, err));
-    code = cv_sql_run(database, CV_SQL_SWAP, keys, 5, NULL, err);
-    if (code == CV_OK && sqlite3_changes(database->connection) == 1) {
-        CV_DO(cv_sql_commit(database, err));
-    } else {
-        if (code == CV_OK)
-            code = explain_no_change(catalog, keys, arena, err);
-        cv_sql_rollback(database);
-        CV_DO(code);
-    }
+    CV_DO(open_database(catalog, false, err));
+    CV_DO(run(catalog, CV_SQL_SWAP, keys, arena, &result, err));
+    if (result.changed == 0)
+        CV_DO(explain_no_change(catalog, keys, arena, err));
     *ret_entry = (struct cv_catalog_entry){.metadata_location =
                                                cv_arena_strdup(arena, change->next_location)};
     return CV_OK;
+}
+
+/* As Spark does: a new namespace is made on purpose, not by a slip of the pen. */
+static enum cv_code check_namespace(struct sql_catalog *catalog, const char *namespace,
+                                    struct cv_arena *arena, struct cv_error *err)
+{
+    const char *texts[] = {catalog->name, namespace, cv_arena_printf(arena, "%s.", namespace)};
+    struct cv_sql_result result;
+
+    CV_DO(run(catalog, CV_SQL_HAS_NAMESPACE, texts, arena, &result, err));
+    if (!result.count)
+        return cv_fail(err, CV_NOT_FOUND, "namespace %s does not exist in catalog %s", namespace,
+                       catalog->name);
+    return CV_OK;
+}
+
+static enum cv_code sql_rename(struct cv_catalog *base, const struct cv_table_name *from,
+                               const struct cv_table_name *to, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct sql_catalog *catalog = (struct sql_catalog *)base;
+    const char *keys[] = {catalog->name, cv_table_name_namespace(from, &arena), from->table,
+                          cv_table_name_namespace(to, &arena), to->table};
+    struct cv_sql_result result;
+    enum cv_code code;
+
+    CV_DO(open_database(catalog, false, err));
+    CV_DO(check_namespace(catalog, keys[3], &arena, err));
+    code = run(catalog, CV_SQL_RENAME, keys, &arena, &result, err);
+    if (code == CV_EXISTS)
+        return cv_fail(err, CV_EXISTS, "table %s.%s exists already", keys[3], keys[4]);
+    CV_DO(code);
+    return result.changed ? CV_OK : fail_not_found(catalog, keys, err);
 }
 
 static enum cv_code sql_drop(struct cv_catalog *base, const struct cv_table_name *name,
@@ -216,39 +316,34 @@ static enum cv_code sql_drop(struct cv_catalog *base, const struct cv_table_name
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct sql_catalog *catalog = (struct sql_catalog *)base;
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, &arena), name->table};
+    struct cv_sql_result result;
 
-    CV_DO(cv_sql_database_open(&catalog->database, false, err));
-    CV_DO(cv_sql_run(&catalog->database, CV_SQL_DROP, keys, 3, NULL, err));
-    if (sqlite3_changes(catalog->database.connection) == 0)
-        return fail_not_found(catalog, keys, err);
-    return CV_OK;
+    CV_DO(open_database(catalog, false, err));
+    CV_DO(run(catalog, CV_SQL_DROP, keys, &arena, &result, err));
+    return result.changed ? CV_OK : fail_not_found(catalog, keys, err);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static enum cv_code sql_list(struct cv_catalog *base, struct cv_arena *arena, char ***ret_names,
                              size_t *ret_count, struct cv_error *err)
 {
     struct sql_catalog *catalog = (struct sql_catalog *)base;
-    CV_CLEANUP(cv_freep) char **names = NULL;
-    sqlite3_stmt *statement;
-    size_t capacity = 0;
-    size_t count = 0;
-    int result;
+    struct cv_sql_result result;
+    char **names;
 
-    CV_DO(cv_sql_database_open(&catalog->database, false, err));
-    CV_DO(cv_sql_prepare(&catalog->database, CV_SQL_LIST, &catalog->name, 1, &statement, err));
-    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(statement, 0);
-
-        cv_array_reserve(&names, &capacity, count + 1);
-        names[count++] = cv_arena_strdup(arena, name ? name : "");
-    }
-    if (result != SQLITE_DONE)
-        (void)cv_sql_fail(&catalog->database, result, "list the tables", err);
-    (void)sqlite3_reset(statement);
-    if (result != SQLITE_DONE)
-        return CV_CATALOG;
-    *ret_names = cv_arena_copy(arena, names, count * sizeof *names);
-    *ret_count = count;
+    CV_DO(open_database(catalog, false, err));
+    CV_DO(run(catalog, CV_SQL_LIST, &catalog->name, arena, &result, err));
+    names = cv_arena_array(arena, char *, result.count);
+    for (size_t i = 0; i < result.count; i++)
+        names[i] = cv_arena_strdup(arena, result.values[i] ? result.values[i] : "");
+    if (result.count) /* a server sorts by the rules of some language */
+        qsort(names, result.count, sizeof *names, compare_names);
+    *ret_names = names;
+    *ret_count = result.count;
     return CV_OK;
 }
 
@@ -280,11 +375,13 @@ static enum cv_code sql_metadata_location(struct cv_catalog *base, const char *m
 
 const struct cv_catalog_ops cv_sql_catalog_ops = {
     .type = "sql",
+    .options = &cv_sql_options,
     .open = sql_open,
     .load = sql_load,
     .create = sql_create,
     .commit = sql_commit,
     .register_table = sql_register,
+    .rename = sql_rename,
     .drop = sql_drop,
     .list = sql_list,
     .table_location = sql_table_location,
