@@ -57,6 +57,7 @@ extern const struct cv_command cv_command_config;
 extern const struct cv_command cv_command_maintain;
 extern const struct cv_command cv_command_table_create;
 extern const struct cv_command cv_command_table_list;
+extern const struct cv_command cv_command_table_rename;
 extern const struct cv_command cv_command_table_drop;
 extern const struct cv_command cv_command_table_set;
 extern const struct cv_command cv_command_table_show;

@@ -27,6 +27,7 @@ const struct cv_command *const cv_commands[] = {
     &cv_command_table_history,
     &cv_command_table_scan,
     &cv_command_table_set,
+    &cv_command_table_rename,
     &cv_command_table_drop,
     &cv_command_maintain,
     &cv_command_config,

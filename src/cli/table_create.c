@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calve table create | list | drop. */
+ * calve table create | list | rename | drop. */
 #include "cli/command.h"
 #include "cli/lake.h"
 #include "cli/text_table.h"
@@ -131,6 +131,67 @@ static enum cv_code run_list(int argc, char **argv, int *ret_status, struct cv_e
 const struct cv_command cv_command_table_list = {
     "table list", "CATALOG [--json]", "the tables of a catalog",
     run_list,     list_flags,         CV_ARRAY_LENGTH(list_flags)};
+
+struct rename_args {
+    const char *config;
+};
+
+static const struct cv_flag rename_flags[] = {
+    {"config", CV_FLAG_TEXT, offsetof(struct rename_args, config), "FILE",
+     "file with the catalogs"},
+};
+
+/* "shop.b" after "lake.shop.a" means lake.shop.b, as in Spark. */
+static const char *full_target(const char *from, const char *to, struct cv_arena *arena)
+{
+    size_t catalog = strcspn(from, ".");
+
+    if (strncmp(from, to, catalog + 1) == 0)
+        return to;
+    return cv_arena_printf(arena, "%.*s.%s", (int)catalog, from, to);
+}
+
+static enum cv_code rename_table(struct cv_catalog *catalog, const char *from, const char *to,
+                                 struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_table_name old_name;
+    struct cv_table_name new_name;
+
+    CV_DO(cv_table_name_parse(from, &arena, &old_name, err));
+    CV_DO(cv_table_name_parse(full_target(from, to, &arena), &arena, &new_name, err));
+    if (old_name.branch || new_name.branch)
+        return cv_fail(err, CV_USAGE, "calve table rename takes tables, not branches of them");
+    if (!catalog->ops->rename) {
+        (void)cv_fail(err, CV_UNSUPPORTED, "a %s catalog cannot rename: a table is its folder",
+                      catalog->ops->type);
+        cv_hint(err, "sql and rest catalogs can");
+        return CV_UNSUPPORTED;
+    }
+    CV_TRY(catalog->ops->rename(catalog, &old_name, &new_name, err), err, "table %s", from);
+    (void)printf("%s is now %s.%s; its files stay where they are\n", from, new_name.catalog,
+                 cv_table_name_text(&new_name, &arena));
+    return CV_OK;
+}
+
+static enum cv_code run_rename(int argc, char **argv, int *ret_status, struct cv_error *err)
+{
+    CV_CLEANUP(cv_lake_release) struct cv_lake lake = {0};
+    struct rename_args args = {0};
+    struct cv_text_list words = {0};
+
+    CV_DO(
+        cv_args_parse(rename_flags, CV_ARRAY_LENGTH(rename_flags), argc, argv, &args, &words, err));
+    if (words.count != 2)
+        return cv_fail(err, CV_USAGE, "calve table rename takes the old and the new name");
+    *ret_status = 0;
+    CV_DO(cv_lake_open_catalog(args.config, words.items[0], &lake, err));
+    return rename_table(lake.catalog, words.items[0], words.items[1], err);
+}
+
+const struct cv_command cv_command_table_rename = {
+    "table rename", "NAME NEW_NAME", "give a table another name in its catalog",
+    run_rename,     rename_flags,    CV_ARRAY_LENGTH(rename_flags)};
 
 struct drop_args {
     const char *config;
