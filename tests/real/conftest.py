@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests with real components: one broker, one registry and one Spark session for all of them.
 
-Environment: CALVE_BIN names the program (build/calve by default), CALVE_CAMPAIGN=1 runs at full length.
+Environment: CALVE_BIN names the program (build/calve by default), CALVE_CAMPAIGN=1 runs at full length, CALVE_LAKE
+makes the lakes of all tests that kind (lakes.py).
 """
 
 import os
@@ -16,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import components  # noqa: E402
 import job as jobs  # noqa: E402
 from kafka_client import Topics  # noqa: E402
+from lakes import SERVERS  # noqa: E402
 
 CAMPAIGN = os.environ.get("CALVE_CAMPAIGN") == "1"
 
@@ -31,6 +33,16 @@ def pytest_collection_modifyitems(items):
         return ORDER.index(name) if name in ORDER else len(ORDER)
 
     items.sort(key=rank)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "lakes(*kinds): run on each kind of lake, where CALVE_LAKE does not choose one")
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("lakes")
+    if marker and not os.environ.get("CALVE_LAKE"):
+        metafunc.parametrize("lake_kind", marker.args)
 
 
 def need(*pieces):
@@ -92,9 +104,39 @@ def duckdb():
     need("duckdb")
 
 
+def store(name):
+    reason = SERVERS.reason_missing(name)
+    if reason:
+        pytest.skip(reason)
+    return SERVERS.get(name)
+
+
+@pytest.fixture(scope="session")
+def s3():
+    return store("s3")
+
+
+@pytest.fixture(scope="session")
+def rest_catalog():
+    return store("rest")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    return store("postgres")
+
+
 @pytest.fixture
-def lake(tmp_path):
-    return jobs.Lake(tmp_path / "lake")
+def lake_kind():
+    """What pytest.mark.lakes says, else CALVE_LAKE."""
+    return None
+
+
+@pytest.fixture
+def lake(tmp_path, lake_kind):
+    made = jobs.Lake(tmp_path / "lake", lake_kind)
+    yield made
+    made.close()
 
 
 @pytest.fixture

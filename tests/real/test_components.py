@@ -5,10 +5,14 @@ import datetime
 import decimal
 
 import pyarrow as pa
+import pytest
 import requests
+from botocore.exceptions import ClientError
 from components import PASSWORD, REGISTRY_PASSWORD, REGISTRY_USER, USER
 from confluent_kafka.admin import AdminClient
 from kafka_client import Record, produce, produce_transaction
+from lakes import local
+from pyiceberg.catalog.rest import RestCatalog
 from readers import comparable, read_duckdb, read_pyiceberg, read_spark
 
 ROWS = pa.table(
@@ -71,6 +75,38 @@ def test_registry_proxy(registry):
     assert requests.get(url, auth=login, timeout=5).status_code == 200
 
 
+def test_s3_keeps_plain_files(s3):
+    client = s3.client()
+    folder = s3.bucket("plain")
+    client.put_object(Bucket="plain", Key="a/ü +%.txt", Body=b"abc", IfNoneMatch="*")
+    assert (folder / "a" / "ü +%.txt").read_bytes() == b"abc" == s3.local("s3://plain/a/ü +%.txt").read_bytes()
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        client.put_object(Bucket="plain", Key="a/ü +%.txt", Body=b"abc", IfNoneMatch="*")
+    with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
+        s3.client(secret_key="wrong").list_objects_v2(Bucket="plain")
+
+
+def test_rest_catalogs_are_apart(rest_catalog, tmp_path):
+    for name in ("one", "two"):
+        uri = rest_catalog.add(name, f"jdbc:sqlite:{tmp_path}/{name}.db", f"file://{tmp_path}/{name}")
+        catalog = RestCatalog(name, uri=uri)
+        catalog.create_namespace(("a", "b"))
+        table = catalog.create_table(("a", "b", "t"), ROWS.schema)
+        assert local(table.location()) == tmp_path / name / "a" / "b" / "t"
+    rest_catalog.remove("one")
+    assert rest_catalog.request("GET", "/one/v1/config")[0] == 404
+    assert rest_catalog.request("GET", "/two/v1/config")[0] == 200
+
+
+def test_postgres_speaks_tls(postgres):
+    name = postgres.create_database("harness")
+    with postgres.connect(name, sslmode="verify-full", sslrootcert=postgres.certificates.authority) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+            assert cursor.fetchone() == (True,)
+
+
+@pytest.mark.lakes("sql", "rest", "rest-local", "postgres", "postgres-local")
 def test_readers_agree(lake, spark, duckdb):
     catalog = lake.pyiceberg()
     catalog.create_namespace("shop")

@@ -13,6 +13,7 @@ import http.server
 import ipaddress
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import ssl
@@ -123,10 +124,11 @@ class Process:
         self.log = self.folder / f"{name}.log"
         self.process = None
 
-    def spawn(self, command, env=None):
+    def spawn(self, command, env=None, user=None, cwd=None):
         log = open(self.log, "ab")
         self.process = subprocess.Popen(
-            command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command, cwd=cwd or self.folder, env=env, user=user, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True,  # fmt: skip
         )
         log.close()
 
@@ -143,6 +145,11 @@ class Process:
 
     def stop(self):
         self._end(signal.SIGTERM)
+
+    def discard(self):
+        """Stops it and removes its folder."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, how):
         if not self.is_alive():

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fetches the real components that tests/real and tests/bench start: a Python environment with clients and
-# independent readers, a Kafka broker, a schema registry, Spark with Iceberg. Everything goes to .cache/ at the
+# independent readers, a Kafka broker, a schema registry, Spark with Iceberg, an S3 server, a REST catalog. Everything goes to .cache/ at the
 # project root. A piece that is already there is left alone, so a second run fetches nothing; a piece that can't be
 # had is named and left out, and the tests that need it say SKIP. Pieces can be named as arguments:
-#   fetch.sh [python] [duckdb] [kafka] [kafka-old] [registry] [spark]
+#   fetch.sh [python] [duckdb] [kafka] [kafka-old] [registry] [spark] [s3] [rest]
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -91,14 +91,26 @@ fetch_registry() {
         [ -n "$(find "$cache/registry" -name '*-runner.jar')" ]
 }
 
+fetch_s3() {
+    command -v go >/dev/null || { echo "no Go compiler" && return 1; }
+    rm -rf "$cache/s3"
+    GOBIN=$cache/s3 go install "$(grep -v '^#' "$1")"
+}
+
+fetch_rest() {
+    copy_jars "$1" "$cache/rest/lib" && [ -n "$(ls "$cache"/rest/lib/iceberg-open-api-*.jar)" ]
+}
+
 missing=0
-for name in ${*:-python kafka kafka-old registry duckdb spark}; do
+for name in ${*:-python kafka kafka-old registry duckdb spark s3 rest}; do
     case $name in
     python) piece python "$root/tests/requirements.txt" fetch_python ;;
     duckdb) piece duckdb "$root/tests/requirements-duckdb.txt" pip_install ;;
     kafka) piece kafka "$support/pom-kafka.xml" fetch_kafka ;;
     kafka-old) piece kafka-old "$support/pom-kafka-old.xml" fetch_kafka_old ;;
     registry) piece registry "$support/pom-registry.xml" fetch_registry ;;
+    s3) piece s3 "$support/s3-server.txt" fetch_s3 ;;
+    rest) piece rest "$support/pom-rest.xml" fetch_rest ;;
     spark) piece spark "$support/pom-spark.xml" fetch_spark ;;
     *)
         echo "fetch.sh: no piece called $name" >&2

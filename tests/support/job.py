@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Job files and runs of the program under test.
 
-A Lake is one catalog with its warehouse in a folder; a Job is one job file on it. Job.run() waits for the end and
-returns what was printed; Job.start() leaves the process running. Names of catalogs are unique in a test session,
-because one Spark session reads them all.
+A Job is one job file on a lake (lakes.py). Job.run() waits for the end and returns what was printed; Job.start()
+leaves the process running.
 """
 
 import contextlib
-import itertools
 import json
 import os
 import pathlib
@@ -17,13 +15,7 @@ import time
 
 import yaml
 from components import ROOT, Ended, wait_until
-
-_counter = itertools.count(1)
-
-
-def local(path):
-    """A file: URI in any of its spellings as a path."""
-    return pathlib.Path(str(path).removeprefix("file://").removeprefix("file:"))
+from lakes import Lake, local, next_number  # noqa: F401 (tests take both from here)
 
 
 def calve_binary():
@@ -33,86 +25,6 @@ def calve_binary():
         if os.access(path, os.X_OK) and pathlib.Path(path).is_file():
             return str(pathlib.Path(path).resolve())
     raise FileNotFoundError(f"no calve at {', '.join(map(str, candidates))}; build it or set CALVE_BIN")
-
-
-class Lake:
-    """kind sql: SQLite in the layout of Iceberg's JDBC catalog; kind hadoop: metadata files and a version hint."""
-
-    def __init__(self, folder, kind="sql"):
-        self.folder = pathlib.Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.kind = kind
-        self.name = f"lake{next(_counter)}"
-        self.file = self.folder / "lake.db"
-        self.warehouse = self.folder / "warehouse"
-        self.warehouse.mkdir(exist_ok=True)
-
-    def job_entry(self):
-        """The entry under `catalogs` of a job file."""
-        if self.kind == "hadoop":
-            return {"type": "hadoop", "warehouse": str(self.warehouse)}
-        return {"type": "sql", "uri": f"sqlite:{self.file}", "warehouse": str(self.warehouse)}
-
-    def config_file(self):
-        """A file with only the catalog, for commands outside a job."""
-        path = self.folder / "catalogs.yaml"
-        path.write_text(yaml.safe_dump({"catalogs": {self.name: self.job_entry()}}))
-        return path
-
-    def create_table(self, name, columns, partitioned_by=None, properties=None):
-        """Makes a table through the program's own command; columns as for --schema."""
-        arguments = ["table", "create", f"{self.name}.{name}", "--config", self.config_file(), "--schema", columns]
-        if partitioned_by:
-            arguments += ["--partitioned-by", partitioned_by]
-        for key, value in (properties or {}).items():
-            arguments += ["--property", f"{key}={value}"]
-        return run_calve(*arguments).check()
-
-    def spark_settings(self):
-        prefix = f"spark.sql.catalog.{self.name}"
-        settings = {
-            prefix: "org.apache.iceberg.spark.SparkCatalog",
-            f"{prefix}.warehouse": f"file://{self.warehouse}",
-            f"{prefix}.cache-enabled": "false",
-        }
-        if self.kind == "hadoop":
-            return settings | {f"{prefix}.type": "hadoop"}
-        # Without the first setting Spark keeps a read lock on the file that the others want to write.
-        return settings | {
-            f"{prefix}.jdbc.init-catalog-tables": "false",
-            f"{prefix}.jdbc.schema-version": "V1",
-            f"{prefix}.type": "jdbc",
-            f"{prefix}.uri": f"jdbc:sqlite:{self.file}",
-        }
-
-    def pyiceberg(self):
-        if self.kind == "hadoop":
-            return _HadoopFolder(self)
-        from pyiceberg.catalog.sql import SqlCatalog
-
-        return SqlCatalog(self.name, uri=f"sqlite:///{self.file}", warehouse=f"file://{self.warehouse}")
-
-    def metadata(self, table):
-        return json.loads(local(self.pyiceberg().load_table(table).metadata_location).read_text())
-
-    def folder_of(self, table):
-        return local(self.metadata(table)["location"])
-
-
-class _HadoopFolder:
-    """PyIceberg has no Hadoop catalog: follow the version hint and open the metadata file read-only."""
-
-    def __init__(self, lake):
-        self.lake = lake
-
-    def load_table(self, name):
-        from pyiceberg.table import StaticTable
-
-        folder = self.lake.warehouse.joinpath(*name.split(".")) / "metadata"
-        version = int((folder / "version-hint.text").read_text())
-        while (folder / f"v{version + 1}.metadata.json").exists():
-            version += 1
-        return StaticTable.from_metadata(f"file://{folder}/v{version}.metadata.json")
 
 
 class Run:
@@ -153,7 +65,7 @@ class Job:
         self, lake, broker, table, topic=None, source=None, value=None, select=None, sink=None, name=None, **top
     ):
         self.lake = lake
-        self.name = name or f"job{next(_counter)}"
+        self.name = name or f"job{next_number()}"
         self.folder = lake.folder / self.name
         self.folder.mkdir(exist_ok=True)
         self.file = self.folder / "job.yaml"

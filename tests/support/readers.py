@@ -31,7 +31,8 @@ def read_pyiceberg(lake, name, columns=("*",), snapshot_id=None):
     return found if columns == ("*",) else found.select(list(columns))
 
 
-def duckdb_connection():
+def duckdb_connection(lake=None):
+    """With the S3 server of a lake whose files are there."""
     import duckdb
 
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
@@ -41,13 +42,22 @@ def duckdb_connection():
         path = next(folder.rglob(f"{extension}.duckdb_extension"))
         connection.execute(f"LOAD '{path}'")
     connection.execute("SET TimeZone='UTC'")
+    if lake is not None and lake.storage == "s3":
+        has = lake.store_properties()
+        connection.execute(
+            f"CREATE SECRET (TYPE s3, PROVIDER config, KEY_ID '{has['s3.access-key-id']}', "
+            f"SECRET '{has['s3.secret-access-key']}', REGION '{has['client.region']}', URL_STYLE 'path', "
+            f"USE_SSL false, ENDPOINT '{has['s3.endpoint'].removeprefix('http://')}')"
+        )
     return connection
 
 
 def read_duckdb(lake, name, columns=("*",), where="true", location=None):
-    location = local(location or open_table(lake, name).metadata_location)
+    location = location or open_table(lake, name).metadata_location
+    if lake.storage == "local":
+        location = local(location)
     names = ", ".join("*" if c == "*" else '"' + c.replace('"', '""') + '"' for c in columns)
-    with duckdb_connection() as connection:
+    with duckdb_connection(lake) as connection:
         return connection.execute(f"SELECT {names} FROM iceberg_scan('{location}') WHERE {where}").fetch_arrow_table()
 
 

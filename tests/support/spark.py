@@ -101,7 +101,10 @@ result = sink.getvalue()
 def _session(memory, master, java_options):
     from pyspark.sql import SparkSession
 
-    jars = ",".join(str(p) for p in sorted((CACHE / "spark" / "jars").glob("*.jar")))
+    found = sorted((CACHE / "spark" / "jars").glob("*.jar"))
+    for name in ("iceberg-aws-bundle", "postgresql"):
+        found += (CACHE / "rest" / "lib").glob(f"{name}-*.jar")
+    jars = ",".join(map(str, found))
     settings = {
         "spark.jars": jars,
         "spark.driver.memory": memory,

@@ -4,7 +4,6 @@ same paths, so that ids and locations of both results can be compared one by one
 
 import json
 import shutil
-import sqlite3
 
 from job import local, run_calve
 
@@ -42,21 +41,14 @@ class Twins:
         self.lake = lake
         self.kept = lake.folder / "kept"
         shutil.copytree(lake.warehouse, self.kept)
-        self.rows = self._sql("SELECT table_namespace, table_name, metadata_location, previous_metadata_location "
+        self.rows = lake.backend_sql("SELECT table_namespace, table_name, metadata_location, previous_metadata_location "
                               "FROM iceberg_tables")  # fmt: skip
-
-    def _sql(self, text, values=()):
-        connection = sqlite3.connect(self.lake.file, timeout=30)
-        with connection:
-            found = connection.execute(text, values).fetchall()
-        connection.close()
-        return found
 
     def back(self):
         shutil.rmtree(self.lake.warehouse)
         shutil.copytree(self.kept, self.lake.warehouse)
         for namespace, name, location, previous in self.rows:
-            self._sql(
+            self.lake.backend_sql(
                 "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? "
                 "WHERE table_namespace = ? AND table_name = ?", (location, previous, namespace, name))  # fmt: skip
 
