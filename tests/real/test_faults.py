@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""calve on a REST catalog and S3 with a network that fails (tests/support/faults.py): every request of a batch and of
+each maintenance procedure meets every fault. Afterwards, and after a restart where the run failed, no row is lost or
+doubled, every file that metadata names is there, and what is left over is found by remove-orphan-files.
+
+All of them take most of an hour and run in a campaign, which writes docs/FAULTS.md; else a choice that has each request
+and each fault at least once.
+"""
+
+import collections
+import json
+import pathlib
+
+import pytest
+from checks import check_table, referenced_files, stray_files
+from components import ROOT
+from faults import FAULTS, OUTAGE, REACHED, Faults
+from job import Job, Lake
+from kafka_client import produce
+from lakes import SERVERS, local
+from readers import comparable, open_table, read_pyiceberg
+from twins import Twins, maintain, spark_history
+
+DAYS = ["2026-03-30", "2026-03-31"]
+FUTURE = "2100-01-01 00:00:00"
+IDLE = ("--older-than", FUTURE, "--table-is-idle")
+# Seconds become parts of one, so that a test ends soon.
+QUICK = {
+    "s3.connect-timeout": "2",
+    "s3.request-timeout": "2",
+    "s3.retry.min-wait-ms": "20",
+    "s3.retry.max-wait-ms": "200",
+    "rest.client.connection-timeout-ms": "2000",
+    "rest.client.socket-timeout-ms": "2000",
+}
+ALL = [*FAULTS, OUTAGE]
+
+outcomes = collections.OrderedDict()  # (part, kind) → {fault: set of words}
+
+
+class Net:
+    """A lake behind failing proxies."""
+
+    def __init__(self, folder):
+        self.lake = Lake(folder, "rest")
+        self.faults = Faults()
+        port = self.faults.proxy("rest", SERVERS.get("rest").port)
+        self.lake.calve_uri = f"http://127.0.0.1:{port}/{self.lake.name}"
+        self.lake.calve_endpoint = f"http://127.0.0.1:{self.faults.proxy('s3', SERVERS.get('s3').port)}"
+        self.lake.calve_properties = dict(QUICK)
+
+    def close(self):
+        self.faults.close()
+        self.lake.close()
+
+
+@pytest.fixture(scope="module")
+def history(spark, tmp_path_factory):
+    """A table of several specs with deletes, branch and tag, kept so that each case begins with it."""
+    net = Net(tmp_path_factory.mktemp("faults") / "lake")
+    spark_history(spark, net.lake, "db.t", 2)
+    net.twins = Twins(net.lake)
+    net.rows = {ref: rows_of(net.lake, ref) for ref in ("main", "side")}
+    yield net
+    net.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def report(campaign):
+    yield
+    if campaign and outcomes:
+        write_report(ROOT / "docs" / "FAULTS.md")
+
+
+def rows_of(lake, ref):
+    table = open_table(lake, "db.t")
+    snapshot = table.snapshot_by_name(ref)
+    return comparable(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow().select(["id", "day", "s"]))
+
+
+def choose(requests, campaign, start=0, per_kind=2):
+    """Pairs of (kind, nth) and fault: all of them, or per kind of request a few of the faults, in turn."""
+    if campaign:
+        return [(request, fault) for request in requests for fault in ALL]
+    chosen, turn = [], start
+    for request in [r for r in requests if r[1] == 0]:
+        for _ in range(per_kind):
+            chosen.append((request, ALL[turn % len(ALL)]))
+            turn += 1
+    return chosen
+
+
+def note(part, request, fault, run, strays):
+    words = "again" if run.status == 0 else "stops"
+    if strays:
+        words += ", orphans"
+    outcomes.setdefault((part, request[0]), {}).setdefault(fault, set()).add(words)
+
+
+def value(number):
+    return {"id": number, "day": DAYS[number % 2], "text": f"text {number}"}
+
+
+def check_live(lake, table):
+    gone = [p for p in referenced_files(lake, table) if not p.exists()]
+    assert not gone, f"metadata names files that are not there: {gone}"
+
+
+def check_unavoidable(fault, strays):
+    """A file is left over only where nobody could know whether the server had done what it was asked for, or where it
+    could no longer be asked to delete."""
+    if fault not in REACHED | {OUTAGE}:
+        assert not [p for p in strays if p.suffix == ".parquet"], f"{fault}: {strays}"
+
+
+def check_orphans_found(net, table, strays):
+    found = maintain(net.lake, "remove-orphan-files", table, "--dry-run", *IDLE).check()
+    assert {local(row["orphan_file_location"]) for row in json.loads(found.out)} == strays
+
+
+def test_every_request_of_a_batch(tmp_path, broker, topic, campaign):
+    net = Net(tmp_path / "lake")
+    net.lake.create_table("db.t", "id bigint, day date, text string", "day(day)")
+    job = Job(net.lake, broker, "db.t", topic, value="json")
+    count = 0
+
+    def batch(plan=None):
+        nonlocal count
+        produce(broker.bootstrap, topic, [value(n) for n in range(count, count + 10)])
+        count += 10
+        net.faults.reset(plan)
+        return job.run()
+
+    batch().check()
+    batch().check()
+    requests = net.faults.kinds()
+    known = stray_files(net.lake, "db.t")
+    assert not known
+    failures = []
+    for request, fault in choose(requests, campaign, per_kind=4):
+        run = batch({request: fault})
+        try:
+            assert net.faults.met, f"no such request came: {net.faults.requests}"
+            assert run.status in (0, 3), run
+            assert run.status == 0 or "set by the test" in run.text or len(run.err.splitlines()) > 0, run
+            if run.status != 0:
+                net.faults.reset()
+                job.run().check()
+            found = open_table(net.lake, "db.t").scan(row_filter=f"id >= {count - 10}", selected_fields=("id",))
+            assert sorted(found.to_arrow()["id"].to_pylist()) == list(range(count - 10, count))
+            strays = stray_files(net.lake, "db.t")
+            check_live(net.lake, "db.t")
+            check_unavoidable(fault, strays - known)
+            note("a batch", request, fault, run, strays - known)
+            known = strays
+        except AssertionError as error:
+            failures.append(f"{request} × {fault}: {str(error)[:3000]}")
+            net.faults.reset()
+            job.run()
+            known = stray_files(net.lake, "db.t")
+            if len(failures) > 5:
+                break
+    assert not failures, "\n\n".join(failures)
+    net.faults.reset()
+    assert [row[0] for row in comparable(read_pyiceberg(net.lake, "db.t", ("id",)))] == list(range(count))
+    check_table(net.lake, "db.t")
+    check_orphans_found(net, "db.t", known)
+    net.close()
+
+
+def strays_of(net):
+    for name in ("data/a.parquet", "data/day=2026-01-01/b.parquet", "metadata/c.avro"):
+        path = net.lake.folder_of("db.t") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"stray")
+
+
+PROCEDURES = {
+    "expire-snapshots": ["--older-than", FUTURE, "--retain-last", "1"],
+    "rewrite-data-files": ["--rewrite-all", "--remove-dangling-deletes"],
+    "rewrite-manifests": [],
+    "remove-orphan-files": [*IDLE],
+    "rewrite-position-delete-files": ["--rewrite-all"],
+}
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+@pytest.mark.timeout(3600)
+def test_every_request_of_a_procedure(history, procedure, campaign):
+    net, arguments = history, PROCEDURES[procedure]
+
+    def run(plan=None):
+        net.faults.reset(plan)
+        return maintain(net.lake, procedure, "db.t", *arguments)
+
+    def begin():
+        net.twins.back()
+        if procedure == "remove-orphan-files":
+            strays_of(net)
+
+    begin()
+    run().check()
+    requests = net.faults.kinds()
+    check_live(net.lake, "db.t")
+    failures = []
+    for request, fault in choose(requests, campaign, start=len(procedure), per_kind=1):
+        begin()
+        first = run({request: fault})
+        try:
+            assert net.faults.met, f"no such request came: {net.faults.requests}"
+            assert first.status in (0, 3), first
+            check_live(net.lake, "db.t")
+            if first.status != 0:
+                run().check()
+                check_live(net.lake, "db.t")
+            assert {ref: rows_of(net.lake, ref) for ref in net.rows} == net.rows
+            strays = stray_files(net.lake, "db.t")
+            check_unavoidable(fault, strays)
+            net.faults.reset()
+            check_orphans_found(net, "db.t", strays)
+            note(procedure, request, fault, first, strays)
+        except AssertionError as error:
+            failures.append(f"{request} × {fault}: {str(error)[:3000]}")
+            if len(failures) > 5:
+                break
+    assert not failures, "\n\n".join(failures)
+
+
+HEAD = """# What calve does when the network fails
+
+Written by `make campaign` (tests/real/test_faults.py): between calve and both servers (Iceberg's REST catalog, an S3 server)
+stands a proxy, and every request of a batch and of each procedure meets every fault. After each case, and a restart where
+the run failed: no row lost or doubled, every file that metadata names is there, leftover files are found by
+`remove-orphan-files`.
+
+*reset before*: the connection is cut before the server hears of it; *reset after*: when the server has done it; *time-out*,
+*500 after*, *truncated*, *garbage*, *slow body*: the server has done it and its answer does not arrive as it should;
+*expired token*: ExpiredToken from S3, 419 from the catalog; *outage*: this and every later request is refused.
+
+`·` the run goes on, the request was sent again or was not needed · `S` the run stops with an error and goes on when started
+again · `o` files are left over until `remove-orphan-files` (the server could not be asked, or nobody could know whether a
+commit names them).
+"""
+
+
+def write_report(path: pathlib.Path):
+    lines = [HEAD]
+    for part in dict.fromkeys(part for part, _ in outcomes):
+        lines += [f"\n## {part[0].upper()}{part[1:]}\n", "| request | " + " | ".join(ALL) + " |", "|---" * (len(ALL) + 1) + "|"]
+        for (of, kind), cells in outcomes.items():
+            if of == part:
+                lines.append(f"| {kind} | " + " | ".join(cell(cells.get(fault, ())) for fault in ALL) + " |")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def cell(words):
+    marks = ("S" if any("stops" in w for w in words) else "·") if words else ""
+    return marks + (" o" if any("orphans" in w for w in words) else "")
