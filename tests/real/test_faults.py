@@ -8,9 +8,11 @@ and each fault at least once.
 """
 
 import collections
+import datetime
 import json
 import pathlib
 
+import pyarrow as pa
 import pytest
 from checks import check_table, referenced_files, stray_files
 from components import ROOT
@@ -54,15 +56,54 @@ class Net:
         self.lake.close()
 
 
+class History(Net):
+    """A table with deletes, a branch and a tag, kept as it is, so that each case begins with it."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.twins = None
+
+    def keep(self):
+        self.twins = Twins(self.lake)
+        self.rows = {ref: rows_of(self.lake, ref) for ref in ("main", "side")}
+        return self
+
+
 @pytest.fixture(scope="module")
-def history(spark, tmp_path_factory):
-    """A table of several specs with deletes, branch and tag, kept so that each case begins with it."""
-    net = Net(tmp_path_factory.mktemp("faults") / "lake")
-    spark_history(spark, net.lake, "db.t", 2)
-    net.twins = Twins(net.lake)
-    net.rows = {ref: rows_of(net.lake, ref) for ref in ("main", "side")}
-    yield net
+def history(tmp_path_factory):
+    """Of PyIceberg: small files in two partitions, some rewritten by deletes."""
+    net = History(tmp_path_factory.mktemp("faults") / "lake")
+    net.lake.create_table("db.t", "id bigint, day date, s string", "day")
+    table = open_table(net.lake, "db.t")
+    for start in range(0, 60, 10):
+        if start == 30:
+            snapshot = table.current_snapshot().snapshot_id
+            table.manage_snapshots().create_tag(snapshot, "early").create_branch(snapshot, "side").commit()
+        table.append(rows_from(start))
+    table.append(rows_from(100), branch="side")
+    table.delete("id >= 13 and id < 18")
+    yield net.keep()
     net.close()
+
+
+@pytest.fixture(scope="module")
+def spark_table(spark, tmp_path_factory):
+    """Of Spark: position deletes of several specs."""
+    net = History(tmp_path_factory.mktemp("faults") / "lake")
+    spark_history(spark, net.lake, "db.t", 2)
+    yield net.keep()
+    net.close()
+
+
+def rows_from(start):
+    ids = range(start, start + 10)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "day": pa.array([datetime.date(2026, 1, 1 + n % 2) for n in ids]),
+            "s": [f"text {n}" for n in ids],
+        }
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -186,8 +227,9 @@ PROCEDURES = {
 
 @pytest.mark.parametrize("procedure", PROCEDURES)
 @pytest.mark.timeout(3600)
-def test_every_request_of_a_procedure(history, procedure, campaign):
-    net, arguments = history, PROCEDURES[procedure]
+def test_every_request_of_a_procedure(request, procedure, campaign):
+    net = request.getfixturevalue("spark_table" if "position" in procedure else "history")
+    arguments = PROCEDURES[procedure]
 
     def run(plan=None):
         net.faults.reset(plan)
@@ -203,9 +245,9 @@ def test_every_request_of_a_procedure(history, procedure, campaign):
     requests = net.faults.kinds()
     check_live(net.lake, "db.t")
     failures = []
-    for request, fault in choose(requests, campaign, start=len(procedure), per_kind=1):
+    for place, fault in choose(requests, campaign, start=len(procedure), per_kind=1):
         begin()
-        first = run({request: fault})
+        first = run({place: fault})
         try:
             assert net.faults.met, f"no such request came: {net.faults.requests}"
             assert first.status in (0, 3), first
@@ -218,9 +260,9 @@ def test_every_request_of_a_procedure(history, procedure, campaign):
             check_unavoidable(fault, strays)
             net.faults.reset()
             check_orphans_found(net, "db.t", strays)
-            note(procedure, request, fault, first, strays)
+            note(procedure, place, fault, first, strays)
         except AssertionError as error:
-            failures.append(f"{request} × {fault}: {str(error)[:3000]}")
+            failures.append(f"{place} × {fault}: {str(error)[:3000]}")
             if len(failures) > 5:
                 break
     assert not failures, "\n\n".join(failures)

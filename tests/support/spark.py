@@ -40,9 +40,13 @@ class Spark(Process):
             self.check_alive()
             return listener.accept()
 
-        self.connection = wait_until(connected, seconds, "spark")
-        listener.close()
-        self._receive(seconds)
+        try:
+            self.connection = wait_until(connected, seconds, "spark")
+            listener.close()
+            self._receive(seconds)
+        except Exception:
+            self.kill()
+            raise
         return self
 
     def _receive(self, seconds):
