@@ -92,6 +92,9 @@ class Faults:
     def __init__(self):
         self.lock = threading.Lock()
         self.proxies = []
+        # Proxy name → object with ask(request, head, body) → (a refusal or None, head), which sees every request, and
+        # answer(request, status, headers, text) → (status, headers, text); see vending.py.
+        self.watchers = {}
         self.reset()
 
     def reset(self, plan=None):
@@ -104,6 +107,7 @@ class Faults:
             self.left = {}
             self.outage = False
             self.met = []
+            self.chance = None  # (pattern of kinds, probability, faults, random.Random)
             self.ended = threading.Event()
 
     def proxy(self, name, port):
@@ -126,6 +130,10 @@ class Faults:
             self.requests.append(request)
             if self.outage:
                 request.fault = OUTAGE
+                return request
+            if self.chance and re.search(self.chance[0], kind) and self.chance[3].random() < self.chance[1]:
+                request.fault = self.chance[3].choice(self.chance[2])
+                self.met.append(request)
                 return request
             planned = self.plan.get((kind, nth))
             if planned is None:
@@ -238,7 +246,14 @@ class _Proxy:
             if fault in ("500", "502", "503", "409", "expired token"):
                 code, reason, headers, text = _refusal(self.name, fault, method)
                 return _write(connection, code, reason, headers.items(), text)
+            watcher = self.faults.watchers.get(self.name)
+            if watcher:
+                refused, head = watcher.ask(request, head, body)
+                if refused:
+                    return _write(connection, *refused)
             status, reason, headers, text = upstream.exchange(head, body, method)
+            if watcher:
+                status, headers, text = watcher.answer(request, status, headers, text)
             request.status, request.received = status, len(text)
             return self.answer(connection, request, status, reason, headers, text)
         finally:

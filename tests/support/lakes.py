@@ -72,8 +72,6 @@ def local(location):
 
 
 class Lake:
-    """`proxy` of the REST catalog or the S3 server: another address of it, for calve alone."""
-
     def __init__(self, folder, kind=None):
         self.kind = kind or os.environ.get("CALVE_LAKE") or "sql"
         self.catalog, self.storage = KINDS[self.kind]
@@ -96,7 +94,7 @@ class Lake:
             self.warehouse_uri = f"file://{self.warehouse}"
         self.warehouse.mkdir(exist_ok=True)
         self.uri = self._open_catalog()
-        # What calve is told instead, where a test stands between.
+        # What calve is told instead, where a test stands between; a property of None is left out.
         self.calve_uri = None
         self.calve_endpoint = None
         self.calve_properties = {}
@@ -133,7 +131,7 @@ class Lake:
             entry["uri"] = self.calve_uri or self.uri
         if self.catalog != "rest":
             entry["warehouse"] = str(self.warehouse) if self.storage == "local" else self.warehouse_uri
-        return entry | self.calve_properties
+        return {k: v for k, v in (entry | self.calve_properties).items() if v is not None}
 
     def config_file(self):
         """A file with only the catalog, for commands outside a job."""
