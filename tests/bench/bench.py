@@ -8,6 +8,7 @@ local[2] in a warm session with availableNow, and a consumer that drops what it 
 the process (for Spark: of the Java process during the query); peak is the largest resident set.
 
     bench.py --rows 20000000            orders; events and wide rows scale with it (20 M : 5 M : 3 M)
+    bench.py --lake rest                besides: calve on a REST catalog and S3, and its commits request by request
     bench.py --smoke                    small, asserts rows and no times
 """
 
@@ -192,7 +193,8 @@ class Bench:
         self.broker = components.Broker(folder / "broker", heap="1g").start()
         self.registry = components.Registry(folder / "registry").start()
         self.topics = Topics(self.broker.bootstrap)
-        self.lake = jobs.Lake(folder / "lake")
+        self.lake = jobs.Lake(folder / "lake", "sql")
+        self.far = jobs.Lake(folder / "far", options.lake) if options.lake else None
         self.spark = None
         self.count = 0
 
@@ -215,20 +217,20 @@ class Bench:
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
 
-    def new_table(self, data):
+    def new_table(self, data, lake=None):
         self.count += 1
         table = f"bench.{data.name}_{self.count}"
-        self.lake.create_table(table, data.ddl)
+        (lake or self.lake).create_table(table, data.ddl)
         return table
 
-    def job(self, data, topic, table, **more):
+    def job(self, data, topic, table, lake=None, **more):
         value = {"format": "json"}
         if data.avro:
             value = {"format": "avro", "schema.registry.url": self.registry.proxy.url, "basic.auth.user.info": USER}
-        return jobs.Job(self.lake, self.broker, table, topic, value=value, select=data.select, **more)
+        return jobs.Job(lake or self.lake, self.broker, table, topic, value=value, select=data.select, **more)
 
-    def finish(self, measure, table):
-        files = readers.live_files(self.lake, table)
+    def finish(self, measure, table, lake=None):
+        files = readers.live_files(lake or self.lake, table)
         found = sum(f.record_count for f in files)
         if found != measure.rows:
             raise RuntimeError(f"{measure.system}: {found} rows of {measure.rows} in {table}")
@@ -239,11 +241,14 @@ class Bench:
     def limit(self, rows):
         return -(-rows // self.options.batches)
 
-    def run_calve(self, data, topic, rows):
-        table = self.new_table(data)
-        job = self.job(data, topic, table, source={"maxOffsetsPerTrigger": self.limit(rows)})
+    def run_calve(self, data, topic, rows, lake=None, name="calve"):
+        table = self.new_table(data, lake)
+        job = self.job(data, topic, table, lake, source={"maxOffsetsPerTrigger": self.limit(rows)})
         seconds, cpu, peak = run_measured(job.command("--available-now"), self.folder / "calve.log")
-        return self.finish(Measure(data.name, "calve", rows, seconds, cpu, peak), table)
+        return self.finish(Measure(data.name, name, rows, seconds, cpu, peak), table, lake)
+
+    def run_far(self, data, topic, rows):
+        return self.run_calve(data, topic, rows, self.far, "far")
 
     def run_consume(self, data, topic, rows):
         command = [self.programs["consume"], "--bootstrap", self.broker.bootstrap, "--topic", topic, "--rows",
@@ -346,6 +351,38 @@ class Bench:
             (f"the same with {snapshots} snapshots", median_of(old, "addBatch"), 20),
         ]
 
+    def commits(self, count=30):
+        """Commits on the far lake, seen by proxies before its servers: the time from the end of the last data put to the
+        catalog's answer, beside the time of the three requests in it; and all requests of a batch by kind."""
+        from faults import Faults
+        from lakes import SERVERS
+
+        data, faults, lake = SETS["orders"], Faults(), self.far
+        lake.calve_endpoint = f"http://127.0.0.1:{faults.proxy('s3', SERVERS.get('s3').port)}"
+        lake.calve_uri = f"http://127.0.0.1:{faults.proxy('rest', SERVERS.get('rest').port)}/{lake.name}"
+        topic = self.topics.create("bench-commits")
+        self.latency_schema = self.registry.register(f"{topic}-value", data.avro)
+        job = self.job(data, topic, self.new_table(data, lake), lake)
+        self.more(data, topic)
+        job.run().check()
+        seen = []
+        with job.start() as running:
+            running.wait_for(lambda: len(job.progress()) > 1, 30, "the start")
+            for _ in range(count):
+                before = len(job.batches())
+                faults.reset()
+                self.more(data, topic)
+                running.wait_for(lambda b=before: len(job.batches()) > b, 30, "a batch of 20 rows")
+                seen.append(list(faults.requests))
+            running.stop()
+        faults.close()
+        lake.calve_endpoint = lake.calve_uri = None
+        kinds = {}
+        for request in (r for batch in seen for r in batch):
+            kinds[request.kind] = kinds.get(request.kind, 0) + 1 / count
+        timed = [commit_times(batch) for batch in seen[1:]]
+        return kinds, *(statistics.median(t) * 1000 for t in zip(*timed))
+
     def grow(self, job, topic, data, snapshots):
         """One snapshot a row, by a limit of one record a batch."""
         if snapshots <= 0:
@@ -370,6 +407,14 @@ def trigger_to_snapshot(lake, table, batch):
         if snapshot["summary"].get("spark.sql.streaming.epochId") == str(batch["batchId"]):
             return snapshot["timestamp-ms"] - started
     raise RuntimeError(f"no snapshot of batch {batch['batchId']}")
+
+
+def commit_times(requests):
+    """Seconds of a commit, and of the requests in it."""
+    data = [r.begun + r.seconds for r in requests if "data" in r.kind]
+    commit = next(r for r in requests if r.kind == "rest commit")
+    inner = [r for r in requests if r.kind in ("s3 put manifest", "s3 put manifest list", "rest commit")]
+    return commit.begun + commit.seconds - max(data), sum(r.seconds for r in inner)
 
 
 def median_of(batches, phase):
@@ -404,6 +449,10 @@ def print_ratios(measures):
         print(f"{name}: calve peak {calve.peak / 2**20:.0f} MiB{verdict(calve.peak / 2**20, 256)}")
         if spark is not None:
             print_against_spark(name, calve, spark)
+        far = best(measures, name, "far")
+        if far is not None:
+            print(f"{name}: far {calve.rate / far.rate:.2f} times the time{verdict(calve.rate / far.rate, 1.25)}")
+            print(f"{name}: far {far.micros / calve.micros:.2f} times the CPU{verdict(far.micros / calve.micros, 1.25)}")
         if consume is not None:
             print(f"{name}: {calve.micros / consume.micros:.1f} times the CPU of consuming to nothing")
 
@@ -417,6 +466,13 @@ def print_against_spark(name, calve, spark):
     print(f"{name}: bytes {calve.bytes / spark.bytes:.3f} of Spark's{verdict(calve.bytes / spark.bytes, 1)}")
 
 
+def print_commits(kinds, commit, requests):
+    for kind, count in sorted(kinds.items()):
+        print(f"far, requests a batch: {count:6.2f} {kind}")
+    print(f"far, 20-row batch, from the last data put to the catalog's answer: {commit:.1f} ms, of it in its requests "
+          f"{requests:.1f} ms{verdict(commit, requests + 5)}")  # fmt: skip
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=FULL_ROWS, help="orders; the other sets scale with it")
@@ -426,6 +482,7 @@ def parse(arguments):
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--codec", default="lz4", help="of the topic's records")
     parser.add_argument("--latency", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--lake", help="a kind of lake (tests/support/lakes.py) that calve is measured on besides")
     parser.add_argument("--smoke", action="store_true")
     options = parser.parse_args(arguments)
     if options.smoke:
@@ -433,6 +490,8 @@ def parse(arguments):
         options.latency = False
     options.sets = options.sets.split(",")
     options.systems = options.systems.split(",")
+    if options.lake:
+        options.systems.insert(options.systems.index("calve") + 1, "far")
     if components.missing("spark") and "spark" in options.systems:
         print(f"without Spark: {components.missing('spark')}")
         options.systems.remove("spark")
@@ -458,6 +517,8 @@ def main():
         if options.latency:
             for name, millis, limit in bench.latency():
                 print(f"{name}: {millis:.1f} ms{verdict(millis, limit)}")
+        if options.lake:
+            print_commits(*bench.commits())
     finally:
         bench.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -7,7 +7,7 @@ set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 program=bench.py
-pieces="python kafka registry spark"
+pieces="python kafka registry spark s3 rest"
 if [ "${1:-}" = maintain ]; then
     shift
     program=bench_maintain.py
