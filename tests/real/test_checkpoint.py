@@ -113,6 +113,7 @@ def run_spark(spark, lake, broker, topic, checkpoint):
     return query, batches
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_switch_to_spark_and_back(lake, broker, topic, job, spark, duckdb):
     produce(broker.bootstrap, topic, values(0, 5))
     job.run().check()
@@ -132,6 +133,7 @@ def test_switch_to_spark_and_back(lake, broker, topic, job, spark, duckdb):
     assert {s["summary"]["spark.sql.streaming.queryId"] for s in snapshots(lake, "db.t")} == {query}
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_switch_from_spark_and_back(lake, broker, topic, job, spark, duckdb):
     produce(broker.bootstrap, topic, values(0, 5))
     query, _ = run_spark(spark, lake, broker, topic, job.checkpoint)

@@ -117,6 +117,7 @@ def check_the_job_is_well(job):
     assert sum(b["sink"]["numOutputRows"] for b in job.run().check().progress if "addBatch" in b["durationMs"]) == 0
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_advice_is_a_command_that_works(lake, broker, job, topic):
     """Each command of a table's findings, copied into a shell, takes its finding away."""
     produce(broker.bootstrap, topic, records(0, 220))

@@ -125,6 +125,7 @@ def make(lake, name="db.t", commits=6, properties=None):
 MERGING = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
 
 
+@pytest.mark.lakes("sql", "rest")
 @pytest.mark.parametrize("properties", [{}, MERGING])
 def test_branches_and_tags(lake, duckdb, properties):
     """Case 51: the snapshots of tags and branches stay with all their files."""
@@ -174,6 +175,7 @@ def test_gc_disabled(lake):
     assert state(lake, "db.t") == before
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_positions_of_streams_stay(lake):
     """The newest snapshot of each stream stays, and the note says for whom."""
     lake.create_table("db.t", "id bigint")
@@ -228,6 +230,7 @@ def test_file_that_cannot_be_deleted(lake):
     assert row["deleted_data_files_count"] == 1  # and absent files are no failure
 
 
+@pytest.mark.lakes("sql", "rest")
 @pytest.mark.parametrize("fault", ["metadata-written", "commit-sent", "commit-done", "delete-half:1", "delete-half:4"])
 def test_killed(lake, duckdb, fault):
     """The table reads in any case; a second run and the removal of orphans leave nothing behind."""

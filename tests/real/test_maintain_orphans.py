@@ -72,6 +72,7 @@ def test_same_as_spark(spark, duckdb, tmp_path):
     assert result_rows(maintain(lake, "remove-orphan-files", "db.t")) == []
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_age(lake):
     """Three days by default; less than 24 hours only where the table is idle; an unknown age stays."""
     make(lake, commits=1)
@@ -138,6 +139,7 @@ def test_stopped(lake):
     assert orphan.exists()
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_commit_during_the_listing(lake):
     """The files of a commit between the first look at the table and the end of the listing are no orphans."""
     make(lake, commits=1)
@@ -292,6 +294,7 @@ def test_hadoop_catalog(tmp_path):
     assert refused.status == 2 and "a hadoop catalog has no register_table" in refused.err
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_killed(lake):
     """Killed half-way: the next run does the rest."""
     make(lake, commits=1)

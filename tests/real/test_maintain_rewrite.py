@@ -350,6 +350,7 @@ def test_position_delete_meanwhile(lake, spark, duckdb):
 FAULTS = ["rewrite-half", "manifest-written", "commit-sent", "commit-done"]
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_killed_in_the_middle(lake, duckdb):
     """Table readable, rows right; the next run does the work, and nothing but strays are left."""
     table, rows = "db.t", (5000, sum(range(5000)))
@@ -368,6 +369,7 @@ def test_killed_in_the_middle(lake, duckdb):
     check_table(lake, table)
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_failure_leaves_nothing(lake, duckdb):
     table = "db.t"
     big_table(lake, table, 5, 1000)

@@ -192,6 +192,7 @@ def check_result(lake, job, sent, gone, added, log):
     assert len(snapshots(lake, "shop.orders")) < len(job.batches())
 
 
+@pytest.mark.lakes("sql", "rest")
 @pytest.mark.timeout(300)
 def test_two_jobs_one_table(lake, broker, topics, topic, table):
     """Both positions go forward through maintenance and expiry; without their checkpoints both go on where they were."""

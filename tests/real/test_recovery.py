@@ -28,6 +28,7 @@ def test_commits_entry_deleted(lake, broker, topic, job):
     assert (job.checkpoint / "commits" / "1").exists()
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_checkpoint_deleted(lake, broker, topic, job):
     feed(broker, job, topic, 0, 5)
     feed(broker, job, topic, 5, 9)
@@ -297,6 +298,7 @@ def test_two_jobs_on_one_table(lake, broker, topic, topics, job):
     assert len(ids(lake)) == 40 and len(set(ids(lake))) == 40
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_two_jobs_commit_at_the_same_time(lake, broker, topic, topics):
     """Both retry on conflicts; no commit is lost."""
     lake.create_table("db.t", COLUMNS, properties={"commit.retry.num-retries": "30", "commit.retry.min-wait-ms": "10"})

@@ -12,7 +12,7 @@ import time
 import orders
 import pytest
 from checks import added_files, check_table, position, read_everywhere, snapshots, stray_files, summaries
-from job import Job
+from job import Job, Lake
 from kafka_client import produce
 from readers import live_files, rows
 
@@ -32,13 +32,12 @@ def days_of(made):
 
 
 @pytest.fixture
-def lab(tmp_path):
+def lab(tmp_path, lake_kind):
     """A second catalog for the table that lab 08 makes."""
-    from job import Lake
-
-    return Lake(tmp_path / "lab08")
+    return Lake(tmp_path / "lab08", lake_kind)
 
 
+@pytest.mark.lakes("sql", "rest")
 @pytest.mark.timeout(900)
 def test_orders_end_to_end(lake, lab, broker, topics, topic, registry, value_options, spark, duckdb, campaign):
     topics.add_partitions(topic, 3)
@@ -110,6 +109,7 @@ def run_once(job):
     return job.run().check()
 
 
+@pytest.mark.lakes("sql", "rest")
 def test_midnight_is_two_files_in_one_commit(lake, broker, topic, registry, value_options, duckdb):
     schema_id = registry.register(f"{topic}-value", orders.PLAIN)
     made = orders.Orders(seed=3, start=START).take(80)
