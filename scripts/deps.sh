@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config librdkafka-dev libcurl4-openssl-dev libssl-dev
  libzstd-dev libsnappy-dev liblz4-dev libbrotli-dev zlib1g-dev libjansson-dev libyaml-dev
- libpq-dev libsqlite3-dev libxxhash-dev libpcre2-dev"
+ libpq-dev libsqlite3-dev libxxhash-dev libpcre2-dev libexpat1-dev"
 test="$build clang libclang-rt-14-dev llvm libcmocka-dev python3 python3-venv openssl
  default-jdk-headless maven postgresql"
 

@@ -11,7 +11,7 @@
 #include "base/properties.h"
 #include "storage/requests.h"
 
-#define CV_CREDENTIAL_BYTES_MAX 4096 /* a key or a token */
+#define CV_CREDENTIAL_BYTES_MAX 16000 /* a key or a token */
 
 struct cv_credentials {
     char *access_key_id; /* NULL = requests are not signed */
@@ -32,7 +32,7 @@ struct cv_credential_config {
     const struct cv_properties
         *properties;                /* Iceberg's names: s3.access-key-id, s3.secret-access-key,
                                      * s3.session-token, s3.session-token-expires-at-ms,
-                                     * client.credentials-profile … */
+                                     * s3.profile-name, s3.anonymous, and those of client.* */
     cv_credential_refresh *refresh; /* NULL = the properties' keys do not change */
     void *refresh_context;
     struct cv_request_counts *counts; /* may be NULL */
@@ -42,6 +42,7 @@ enum cv_code cv_credential_source_new(const struct cv_credential_config *config,
                                       struct cv_credential_source **ret_source,
                                       struct cv_error *err);
 void cv_credential_source_free(struct cv_credential_source *source);
+CV_DEFINE_CLEANUP(struct cv_credential_source *, cv_credential_source_free)
 
 /* A copy of what is valid now. */
 enum cv_code cv_credential_source_get(struct cv_credential_source *source,
@@ -51,5 +52,9 @@ enum cv_code cv_credential_source_renew(struct cv_credential_source *source, uin
                                         struct cv_error *err);
 /* "static keys", "profile prod of ~/.aws/credentials": for `calve check`; no secrets. */
 const char *cv_credential_source_name(const struct cv_credential_source *source);
+/* Region of the profile that counts; NULL where it has none. */
+enum cv_code cv_credential_profile_region(const struct cv_properties *properties,
+                                          struct cv_arena *arena, const char **ret_region,
+                                          struct cv_error *err);
 
 #endif

@@ -31,6 +31,7 @@ struct cv_http_client {
     char *user_info;
     char *bearer_token;
     char *ca_file;
+    bool no_proxy;
     long connect_timeout_ms;
     long timeout_ms;
     size_t response_bytes_max;
@@ -78,6 +79,7 @@ enum cv_code cv_http_client_new(const struct cv_http_config *config,
     client->user_info = copy_or_null(config->user_info);
     client->bearer_token = copy_or_null(config->bearer_token);
     client->ca_file = copy_or_null(config->ca_file);
+    client->no_proxy = config->no_proxy;
     client->connect_timeout_ms =
         (long)(config->connect_timeout_ms > 0 ? config->connect_timeout_ms
                                               : CV_HTTP_CONNECT_TIMEOUT_MS);
@@ -289,6 +291,8 @@ static void set_security(const struct cv_http_client *client, CURL *curl, const 
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
                            strncasecmp(url, "https:", 6) == 0 ? "https" : "http,https");
+    if (client->no_proxy)
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (client->ca_file)
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
     if (client->user_info) {

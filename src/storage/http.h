@@ -13,7 +13,7 @@
 
 #define CV_HTTP_CONNECT_TIMEOUT_MS 10000
 #define CV_HTTP_TIMEOUT_MS         30000
-#define CV_HTTP_STOP_MS            5000 /* what a request under way may still take at a stop */
+#define CV_HTTP_STOP_MS            5000  /* what a request under way may still take at a stop */
 #define CV_HTTP_SLOW_MS            10000 /* a body that moves less than … */
 #define CV_HTTP_SLOW_BYTES         10240 /* … this within that time has failed */
 #define CV_HTTP_RESPONSE_BYTES_MAX ((size_t)16 << 20)
@@ -26,6 +26,7 @@ struct cv_http_config {
     const char *user_info;    /* "user:password" for basic authentication; NULL = none */
     const char *bearer_token; /* NULL = none */
     const char *ca_file;      /* PEM with the authorities to trust; NULL = the system's */
+    bool no_proxy;            /* else that of the environment (https_proxy, no_proxy …) */
     int64_t connect_timeout_ms;
     int64_t timeout_ms; /* of a whole request */
     size_t response_bytes_max;
