@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "maintain/schedule.h"
 #include "maintain/procedure.h"
+#include "storage/s3_options.h"
 #include "stream/job.h"
 
 #include <stddef.h>
@@ -36,6 +37,7 @@ static const struct cv_option_table *const tables[] = {
     &cv_value_option_table,
     &cv_sink_option_table,
     &cv_catalog_options,
+    &cv_s3_options,
     &cv_sql_options,
     &cv_schedule_option_table,
     &cv_schedule_entry_option_table,

@@ -248,6 +248,14 @@ static enum cv_code local_read(struct cv_store *store, const char *location, int
     if (offset < 0 || offset > size)
         return cv_fail(err, CV_FORMAT, "%.1500s has %lld bytes, offset %lld is outside", location,
                        (long long)size, (long long)offset);
+    if (length == SIZE_MAX) {
+        const size_t max = ret_bytes->max ? ret_bytes->max : CV_BUF_BYTES_MAX;
+        const size_t room = max - CV_MIN(max, ret_bytes->length);
+
+        if ((uint64_t)(size - offset) > room)
+            return cv_fail(err, CV_LIMIT, "%.1500s has %lld bytes, more than the %zu allowed",
+                           location, (long long)size, room);
+    }
     length = CV_MIN(length, (size_t)(size - offset));
     return read_some(descriptor, offset, length, ret_bytes, location, err);
 }
@@ -323,6 +331,21 @@ static enum cv_code local_sync(struct cv_store *store, const char *const *locati
         memcpy(last, path, strlen(path) + 1);
     }
     return CV_OK;
+}
+
+static enum cv_code local_put(struct cv_store *store, const char *location, const void *bytes,
+                              size_t length, enum cv_put how, struct cv_error *err)
+{
+    char path[CV_PATH_BYTES_MAX];
+    char folder[CV_PATH_BYTES_MAX];
+
+    (void)store;
+    CV_DO(path_of(location, path, err));
+    memcpy(folder, path, strlen(path) + 1);
+    if (cut_to_parent(folder) && access(folder, F_OK) != 0 && errno == ENOENT)
+        CV_DO(make_folder(folder, err));
+    return how == CV_PUT_NEW ? cv_file_write_new(path, bytes, length, err)
+                             : cv_file_write_replace(path, bytes, length, err);
 }
 
 struct walk {
@@ -402,6 +425,7 @@ static const struct cv_store_ops store_ops = {
     .size = local_size,
     .remove = local_remove,
     .list = local_list,
+    .put = local_put,
     .sync = local_sync,
     .free = local_free,
 };

@@ -4,8 +4,8 @@
 #include "storage/store_int.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool cv_location_local_path(const char *location, char path[CV_PATH_BYTES_MAX])
@@ -61,7 +61,6 @@ enum cv_code cv_store_open(const char *location, const struct cv_store_config *c
 {
     struct cv_str scheme = scheme_of(location);
 
-    (void)config;
     if (strlen(location) >= CV_PATH_BYTES_MAX)
         return cv_fail(err, CV_LIMIT, "location of %zu bytes is too long: %.100s…",
                        strlen(location), location);
@@ -74,6 +73,8 @@ enum cv_code cv_store_open(const char *location, const struct cv_store_config *c
         *ret_store = cv_local_store_new();
         return CV_OK;
     }
+    if (cv_str_is(scheme, "s3") || cv_str_is(scheme, "s3a") || cv_str_is(scheme, "s3n"))
+        return cv_s3_store_new(location, config, ret_store, err);
     if (scheme.length)
         return cv_fail(err, CV_UNSUPPORTED, "storage %.*s: (location %.500s) is not supported yet",
                        CV_STR_ARG(scheme), location);
@@ -106,16 +107,26 @@ enum cv_code cv_store_read_range(struct cv_store *store, const char *location, i
     return CV_OK;
 }
 
+/* One call: the size is not asked for before. */
 enum cv_code cv_store_read(struct cv_store *store, const char *location, size_t max_bytes,
                            struct cv_buf *ret_bytes, struct cv_error *err)
 {
-    int64_t size;
+    const size_t max = ret_bytes->max;
+    const size_t allowed = max ? max : CV_BUF_BYTES_MAX;
+    const size_t before = ret_bytes->length;
+    enum cv_code code;
 
-    CV_DO(store->ops->size(store, location, &size, err));
-    if ((uint64_t)size > max_bytes)
-        return cv_fail(err, CV_LIMIT, "%s has %lld bytes, more than the %zu allowed", location,
-                       (long long)size, max_bytes);
-    return cv_store_read_range(store, location, 0, (size_t)size, ret_bytes, err);
+    if (max_bytes == 0 && before == 0)
+        return cv_fail(err, CV_LIMIT, "%s: no byte of it is allowed", location);
+    if (before < allowed && max_bytes < allowed - before)
+        ret_bytes->max = before + max_bytes;
+    code = store->ops->read(store, location, 0, SIZE_MAX, ret_bytes, err);
+    ret_bytes->max = max;
+    if (code != CV_OK) {
+        ret_bytes->length = before;
+        ret_bytes->failed = false;
+    }
+    return code;
 }
 
 static enum cv_code write_whole(struct cv_store *store, const char *location, const void *bytes,
@@ -162,12 +173,49 @@ enum cv_code cv_store_remove(struct cv_store *store, const char *location, struc
     return store->ops->remove(store, location, err);
 }
 
+enum cv_code cv_store_put(struct cv_store *store, const char *location, const void *bytes,
+                          size_t length, enum cv_put how, struct cv_error *err)
+{
+    if (!store->ops->put)
+        return cv_fail(err, CV_UNSUPPORTED, "%s: this store puts no whole files", location);
+    return store->ops->put(store, location, bytes, length, how, err);
+}
+
+enum cv_code cv_store_remove_many(struct cv_store *store, const char *const *locations,
+                                  size_t count, cv_remove_failed *failed, void *context,
+                                  struct cv_error *err)
+{
+    if (store->ops->remove_many)
+        return store->ops->remove_many(store, locations, count, failed, context, err);
+    for (size_t i = 0; i < count; i++) {
+        struct cv_error why = CV_ERROR_INIT;
+
+        if (store->ops->remove(store, locations[i], &why) != CV_OK && failed)
+            failed(context, i, &why);
+    }
+    return CV_OK;
+}
+
 enum cv_code cv_store_list(struct cv_store *store, const char *prefix,
                            enum cv_code (*each)(void *context, const struct cv_listed_file *,
                                                 struct cv_error *),
                            void *context, struct cv_error *err)
 {
     return store->ops->list(store, prefix, each, context, err);
+}
+
+enum cv_code cv_store_uploads(struct cv_store *store, const char *prefix,
+                              enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                   struct cv_error *),
+                              void *context, struct cv_error *err)
+{
+    return store->ops->uploads ? store->ops->uploads(store, prefix, each, context, err) : CV_OK;
+}
+
+enum cv_code cv_store_abort_upload(struct cv_store *store, const struct cv_open_upload *upload,
+                                   struct cv_error *err)
+{
+    return store->ops->abort_upload ? store->ops->abort_upload(store, upload, err) : CV_OK;
 }
 
 enum cv_code cv_output_write(struct cv_output *output, const void *bytes, size_t length,

@@ -34,10 +34,12 @@ typedef void cv_remove_failed(void *context, size_t index, const struct cv_error
 
 struct cv_store_ops {
     const char *name;
-    /* Opens a new file for writing; CV_EXISTS if the name is taken. Makes parent folders. */
+    /* Opens a new file for writing, whose name nobody else uses; CV_EXISTS if it is taken, where
+     * the store can tell (local files; an object is replaced). Makes parent folders. */
     enum cv_code (*create)(struct cv_store *, const char *location, struct cv_output **ret_output,
                            struct cv_error *);
-    /* Appends a range of the file to `ret_bytes`; length SIZE_MAX = to the end (at most max). */
+    /* Appends a range of the file to `ret_bytes`; length SIZE_MAX = to the end; CV_LIMIT where that
+     * is more than the buffer's max. */
     enum cv_code (*read)(struct cv_store *, const char *location, int64_t offset, size_t length,
                          struct cv_buf *ret_bytes, struct cv_error *);
     enum cv_code (*size)(struct cv_store *, const char *location, int64_t *ret_size,
@@ -152,6 +154,13 @@ enum cv_code cv_store_list(struct cv_store *store, const char *prefix,
                            enum cv_code (*each)(void *context, const struct cv_listed_file *,
                                                 struct cv_error *),
                            void *context, struct cv_error *err);
+/* Uploads that were begun below the prefix and neither completed nor aborted. */
+enum cv_code cv_store_uploads(struct cv_store *store, const char *prefix,
+                              enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                   struct cv_error *),
+                              void *context, struct cv_error *err);
+enum cv_code cv_store_abort_upload(struct cv_store *store, const struct cv_open_upload *upload,
+                                   struct cv_error *err);
 
 enum cv_code cv_output_write(struct cv_output *output, const void *bytes, size_t length,
                              struct cv_error *err);

@@ -7,5 +7,7 @@
 #include "storage/store.h"
 
 struct cv_store *cv_local_store_new(void);
+enum cv_code cv_s3_store_new(const char *location, const struct cv_store_config *config,
+                             struct cv_store **ret_store, struct cv_error *err);
 
 #endif

@@ -50,7 +50,7 @@ static void unknown_schemes_are_named(void **state)
     struct cv_store *store;
 
     (void)state;
-    CV_ASSERT_FAILS(cv_store_open("s3://b/k", NULL, &store, &err), CV_UNSUPPORTED, "s3:", &err);
+    CV_ASSERT_FAILS(cv_store_open("gs://b/k", NULL, &store, &err), CV_UNSUPPORTED, "gs:", &err);
     CV_ASSERT_FAILS(cv_store_open("relative/k", NULL, &store, &err), CV_CONFIG, "no scheme", &err);
     CV_ASSERT_FAILS(cv_store_open("file://host/k", NULL, &store, &err), CV_CONFIG, "local", &err);
 }
@@ -155,6 +155,58 @@ static void abort_leaves_nothing(void **state)
     cv_store_free(store);
 }
 
+static void put_new_and_put_replace(void **state)
+{
+    struct cv_store *store = open_store();
+    struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_buf bytes = CV_BUF_INIT(1000);
+    const char *location = cv_arena_printf(&arena, "file://%s/deep/er/a", cv_test_folder());
+
+    (void)state;
+    CV_ASSERT_OK(cv_store_put(store, location, "first", 5, CV_PUT_NEW, &err), &err);
+    CV_ASSERT_FAILS(cv_store_put(store, location, "2nd", 3, CV_PUT_NEW, &err), CV_EXISTS,
+                    "deep/er/a", &err);
+    CV_ASSERT_OK(cv_store_read(store, location, 5, &bytes, &err), &err);
+    assert_memory_equal(bytes.data, "first", 5);
+    CV_ASSERT_OK(cv_store_put(store, location, "third!", 6, CV_PUT_REPLACE, &err), &err);
+    cv_buf_clear(&bytes);
+    CV_ASSERT_FAILS(cv_store_read(store, location, 5, &bytes, &err), CV_LIMIT, "5 allowed", &err);
+    assert_int_equal(bytes.length, 0);
+    assert_int_equal(bytes.max, 1000);
+    CV_ASSERT_OK(cv_store_read(store, location, 6, &bytes, &err), &err);
+    assert_memory_equal(bytes.data, "third!", 6);
+    cv_buf_release(&bytes);
+    cv_arena_release(&arena);
+    cv_store_free(store);
+}
+
+static void note_failure(void *context, size_t index, const struct cv_error *why)
+{
+    *(size_t *)context = index;
+    assert_non_null(strstr(why->message, "folder"));
+}
+
+static void remove_many_tells_what_stays(void **state)
+{
+    struct cv_store *store = open_store();
+    struct cv_arena arena = CV_ARENA_INIT;
+    const char *root = cv_test_folder();
+    const char *locations[] = {
+        cv_arena_printf(&arena, "%s/a", root), cv_arena_printf(&arena, "%s/absent", root),
+        cv_arena_printf(&arena, "%s/folder", root), cv_arena_printf(&arena, "%s/folder/b", root)};
+    size_t failed = 99;
+
+    (void)state;
+    CV_ASSERT_OK(cv_store_write(store, locations[0], "1", 1, &err), &err);
+    CV_ASSERT_OK(cv_store_write(store, locations[3], "1", 1, &err), &err);
+    CV_ASSERT_OK(cv_store_remove_many(store, locations, 4, note_failure, &failed, &err), &err);
+    assert_int_equal(failed, 2);
+    assert_false(cv_file_exists(locations[0]));
+    assert_false(cv_file_exists(locations[3]));
+    cv_arena_release(&arena);
+    cv_store_free(store);
+}
+
 /* /dev/full answers every write with ENOSPC. */
 static void a_full_disk_is_an_error_with_a_hint(void **state)
 {
@@ -233,6 +285,8 @@ int main(void)
         cmocka_unit_test(ranges_and_limits),
         cmocka_unit_test(large_and_small_writes_keep_their_order),
         cmocka_unit_test(abort_leaves_nothing),
+        cmocka_unit_test(put_new_and_put_replace),
+        cmocka_unit_test(remove_many_tells_what_stays),
         cmocka_unit_test(a_full_disk_is_an_error_with_a_hint),
         cmocka_unit_test(list_finds_files_at_every_depth),
     };

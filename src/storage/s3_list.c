@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Objects below a prefix (ListObjectsV2) and multipart uploads that nobody ended, page by page. */
+#include "storage/s3_int.h"
+
+#include "storage/sign.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#define PAGES_MAX 1000000 /* of up to 1000 objects; a server that never ends is noticed */
+
+struct lister {
+    struct s3_store *store;
+    const char *location; /* the prefix as it was given */
+    struct s3_location at;
+    char root[S3_BUCKET_BYTES_MAX + 16]; /* "s3://bucket/" in the prefix's own scheme */
+    const char *folder;                  /* the key with a slash at its end; "" = the bucket */
+    const char *next, *next_upload;
+    const char *query;
+    struct s3_page page;
+};
+
+static int hex_digit(char c)
+{
+    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* In place: "a%2Fb+c" → "a/b c". */
+static void decode_url(char *text)
+{
+    char *to = text;
+
+    for (const char *c = text; *c; c++) {
+        if (c[0] == '%' && isxdigit((unsigned char)c[1]) && isxdigit((unsigned char)c[2])) {
+            *to++ = (char)(hex_digit(c[1]) << 4 | hex_digit(c[2]));
+            c += 2;
+        } else {
+            *to++ = *c == '+' ? ' ' : *c;
+        }
+    }
+    *to = '\0';
+}
+
+static enum cv_code begin_list(struct lister *lister, struct s3_store *store, const char *prefix,
+                               struct cv_arena *arena, struct cv_error *err)
+{
+    size_t length;
+
+    *lister = (struct lister){.store = store, .location = prefix};
+    CV_DO(s3_location_split(prefix, &lister->at, err));
+    (void)snprintf(lister->root, sizeof lister->root, "%.*s%s/",
+                   (int)(strstr(prefix, "://") + 3 - prefix), prefix, lister->at.bucket);
+    length = strlen(lister->at.key);
+    lister->folder = length && lister->at.key[length - 1] != '/'
+                         ? cv_arena_printf(arena, "%s/", lister->at.key)
+                         : lister->at.key;
+    return CV_OK;
+}
+
+static enum cv_code get_page(struct lister *lister, struct cv_arena *arena, struct cv_error *err)
+{
+    CV_CLEANUP(s3_answer_release) struct s3_answer answer = {0};
+    const struct s3_request request = {
+        .action = "list",
+        .location = lister->location,
+        .kind = CV_REQUEST_LIST,
+        .method = "GET",
+        .bucket = lister->at.bucket,
+        .query = lister->query,
+        .response_bytes_max = S3_LIST_BYTES_MAX,
+        .xml = true,
+    };
+
+    CV_DO(s3_send(lister->store, &request, &answer, err));
+    CV_TRY(s3_parse_page(answer.http.body.data, answer.http.body.length, arena, &lister->page, err),
+           err, "cannot list %.1000s", lister->location);
+    for (size_t i = 0; lister->page.encoded && i < lister->page.count; i++)
+        decode_url((char *)lister->page.items[i].key);
+    return CV_OK;
+}
+
+/* Whether there is a next page; its beginning is copied, since the page's arena is reset. */
+static bool go_on(struct lister *lister, struct cv_arena *kept)
+{
+    const struct s3_page *page = &lister->page;
+
+    if (!page->truncated)
+        return false;
+    cv_arena_reset(kept);
+    lister->next = cv_arena_strdup(kept, page->next);
+    lister->next_upload = page->next_upload ? cv_arena_strdup(kept, page->next_upload) : NULL;
+    return true;
+}
+
+/* A continuation token is opaque; markers are keys and come encoded where keys do. */
+static const char *object_query(const struct lister *lister, struct cv_arena *arena)
+{
+    const char *token = lister->next ? cv_arena_printf(arena, "continuation-token=%s&",
+                                                       cv_uri_encode(lister->next, false, arena))
+                                     : "";
+
+    return cv_arena_printf(arena, "%sencoding-type=url&list-type=2&max-keys=1000&prefix=%s", token,
+                           cv_uri_encode(lister->folder, false, arena));
+}
+
+static const char *upload_query(const struct lister *lister, struct cv_arena *arena)
+{
+    char *marker = lister->next ? cv_arena_strdup(arena, lister->next) : NULL;
+    const char *key = "";
+    const char *id = "";
+
+    if (marker && lister->page.encoded)
+        decode_url(marker);
+    if (marker)
+        key = cv_arena_printf(arena, "key-marker=%s&", cv_uri_encode(marker, false, arena));
+    if (lister->next_upload && *lister->next_upload)
+        id = cv_arena_printf(arena, "&upload-id-marker=%s",
+                             cv_uri_encode(lister->next_upload, false, arena));
+    return cv_arena_printf(arena, "encoding-type=url&%smax-uploads=1000&prefix=%s%s&uploads=", key,
+                           cv_uri_encode(lister->folder, false, arena), id);
+}
+
+static enum cv_code fail_endless(const struct lister *lister, struct cv_error *err)
+{
+    return cv_fail(err, CV_LIMIT, "cannot list %.1000s: more than %d pages", lister->location,
+                   PAGES_MAX);
+}
+
+enum cv_code s3_list(struct cv_store *base, const char *prefix,
+                     enum cv_code (*each)(void *context, const struct cv_listed_file *,
+                                          struct cv_error *),
+                     void *context, struct cv_error *err)
+{
+    struct cv_arena whole CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct cv_arena kept CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct lister lister;
+    int pages = 0;
+
+    CV_DO(begin_list(&lister, (struct s3_store *)base, prefix, &whole, err));
+    do {
+        if (pages++ == PAGES_MAX)
+            return fail_endless(&lister, err);
+        cv_arena_reset(&arena);
+        lister.query = object_query(&lister, &arena);
+        CV_DO(get_page(&lister, &arena, err));
+        for (size_t i = 0; i < lister.page.count; i++) {
+            const struct s3_listed *item = &lister.page.items[i];
+            const struct cv_listed_file file = {
+                cv_arena_printf(&arena, "%s%s", lister.root, item->key), item->size, item->time_ms};
+            const size_t length = strlen(item->key);
+
+            if (length == 0 || item->key[length - 1] == '/') /* what consoles make for a folder */
+                continue;
+            CV_DO(each(context, &file, err));
+        }
+    } while (go_on(&lister, &kept));
+    return CV_OK;
+}
+
+enum cv_code s3_list_uploads(struct cv_store *base, const char *prefix,
+                             enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                  struct cv_error *),
+                             void *context, struct cv_error *err)
+{
+    struct cv_arena whole CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct cv_arena kept CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct lister lister;
+    int pages = 0;
+
+    CV_DO(begin_list(&lister, (struct s3_store *)base, prefix, &whole, err));
+    do {
+        if (pages++ == PAGES_MAX)
+            return fail_endless(&lister, err);
+        cv_arena_reset(&arena);
+        lister.query = upload_query(&lister, &arena);
+        CV_DO(get_page(&lister, &arena, err));
+        for (size_t i = 0; i < lister.page.count; i++) {
+            const struct s3_listed *item = &lister.page.items[i];
+            const struct cv_open_upload upload = {
+                cv_arena_printf(&arena, "%s%s", lister.root, item->key), item->id, item->time_ms};
+
+            if (item->id && cv_text_starts_with(item->key, lister.folder))
+                CV_DO(each(context, &upload, err));
+        }
+    } while (go_on(&lister, &kept));
+    return CV_OK;
+}
+
+enum cv_code s3_abort_upload(struct cv_store *base, const struct cv_open_upload *upload,
+                             struct cv_error *err)
+{
+    struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    CV_CLEANUP(s3_answer_release) struct s3_answer answer = {0};
+    struct s3_location at;
+    struct s3_request request = {
+        .action = "abort the upload of",
+        .location = upload->location,
+        .kind = CV_REQUEST_MULTIPART,
+        .method = "DELETE",
+        .bucket = at.bucket,
+        .key = at.key,
+        .query = cv_arena_printf(&arena, "uploadId=%s", cv_uri_encode(upload->id, false, &arena)),
+    };
+    enum cv_code code;
+
+    CV_DO(s3_location_split(upload->location, &at, err));
+    code = s3_send((struct s3_store *)base, &request, &answer, err);
+    return code == CV_NOT_FOUND ? CV_OK : code;
+}
