@@ -59,6 +59,8 @@ bench-maintain: deps-test all
 
 campaign: deps-test
 	@CALVE_CAMPAIGN=1 python3 scripts/check.py
+	@CALVE_LAKE=rest tests/real/run.sh
+	@CALVE_LAKE=postgres tests/real/run.sh
 	@FUZZ_SECONDS=600 scripts/fuzz.sh
 
 demo: deps all

@@ -111,6 +111,12 @@ def store(name):
     return SERVERS.get(name)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def servers():
+    yield
+    SERVERS.stop()
+
+
 @pytest.fixture(scope="session")
 def s3():
     return store("s3")

@@ -8,10 +8,9 @@ import pytest
 from checks import check_table
 from job import Job, run_calve
 from kafka_client import produce
-from lakes import Lake
 from readers import comparable, read_pyiceberg
 from test_crash import COLUMNS, Load, value
-from test_faults import QUICK, Net
+from test_faults import Net
 from vending import Vending
 
 
@@ -20,7 +19,7 @@ class VendingNet(Net):
 
     def __init__(self, folder, **options):
         super().__init__(folder)
-        self.lake.calve_properties = dict(QUICK) | {"s3.access-key-id": None, "s3.secret-access-key": None}
+        self.lake.calve_properties |= {"s3.access-key-id": None, "s3.secret-access-key": None}
         self.vending = Vending(self.faults, **options)
 
 

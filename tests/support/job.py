@@ -30,12 +30,13 @@ def calve_binary():
 class Run:
     """What a finished process left."""
 
-    def __init__(self, command, status, out, err, progress):
+    def __init__(self, command, status, out, err, progress, seconds=0.0):
         self.command = command
         self.status = status
         self.out = out
         self.err = err
         self.progress = progress
+        self.seconds = seconds
 
     @property
     def text(self):
@@ -51,10 +52,12 @@ class Run:
 
 def run_calve(*arguments, timeout=60, env=None, cwd=None, stdin=None):
     command = [calve_binary(), *map(str, arguments)]
+    begun = time.monotonic()
     done = subprocess.run(
         command, capture_output=True, timeout=timeout, env=os.environ | (env or {}), cwd=cwd, input=stdin, check=False
     )
-    return Run(command, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), [])
+    out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    return Run(command, done.returncode, out, err, [], time.monotonic() - begun)
 
 
 class Job:
@@ -122,12 +125,13 @@ class Job:
         """`calve run --available-now` unless other arguments say when to end."""
         before = len(self.progress())
         command = self.command(*(arguments or ("--available-now",)))
+        begun = time.monotonic()
         done = subprocess.run(
             command, capture_output=True, timeout=timeout, env=self.environment(fault, env), check=False,
             stdin=subprocess.DEVNULL  # fmt: skip
         )
         out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-        return Run(command, done.returncode, out, err, self.progress()[before:])
+        return Run(command, done.returncode, out, err, self.progress()[before:], time.monotonic() - begun)
 
     def progress(self):
         if not self.progress_file.exists():

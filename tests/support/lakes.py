@@ -24,6 +24,7 @@ KINDS = {
     "postgres": ("postgres", "s3"),
     "postgres-local": ("postgres", "local"),
     "hadoop-s3": ("hadoop", "s3"),
+    "sql-s3": ("sqlite", "s3"),
 }
 
 _counter = itertools.count(1)
