@@ -3,6 +3,8 @@
  * Names of tables, the table of catalog types, and what all types share. */
 #include "catalog/catalog_int.h"
 
+#include "storage/s3_options.h"
+
 #include <stdio.h>
 
 static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_hadoop_catalog_ops};
@@ -181,14 +183,16 @@ static const char *find_type_name(const struct cv_properties *properties)
     return NULL;
 }
 
-/* Each key belongs to every catalog or to its type, which reads it in open(). */
+/* Each key belongs to every catalog, to the store, or to the catalog's type, which reads it in
+ * open(). */
 static enum cv_code read_settings(const struct cv_properties *properties,
                                   const struct cv_catalog_ops *ops,
                                   struct cv_catalog_settings *settings, struct cv_arena *arena,
                                   struct cv_error *err)
 {
-    const struct cv_option_table *const tables[] = {&cv_catalog_options, ops->options};
-    size_t table_count = ops->options ? 2 : 1;
+    const struct cv_option_table *const tables[] = {&cv_catalog_options, &cv_s3_options,
+                                                    ops->options};
+    size_t table_count = ops->options ? 3 : 2;
 
     for (size_t i = 0; i < properties->count; i++) {
         const struct cv_property *item = &properties->items[i];
@@ -199,6 +203,20 @@ static enum cv_code read_settings(const struct cv_properties *properties,
             CV_DO(cv_options_set(tables[0], settings, arena, item->key, item->value, err));
     }
     return CV_OK;
+}
+
+static void keep_store_properties(struct cv_properties *to, const struct cv_properties *properties)
+{
+    static const struct cv_option_table *const store[] = {&cv_s3_options};
+
+    for (size_t i = 0; i < properties->count; i++) {
+        const struct cv_property *item = &properties->items[i];
+        size_t which;
+
+        if (cv_options_find(store, 1, item->key, &which, NULL) == CV_OK &&
+            !cv_properties_get(to, item->key))
+            cv_properties_set(to, item->key, item->value);
+    }
 }
 
 static enum cv_code open_catalog(const char *name, const struct cv_properties *properties,
@@ -214,7 +232,9 @@ static enum cv_code open_catalog(const char *name, const struct cv_properties *p
         return cv_options_check_required(&cv_catalog_options, &settings, err);
     CV_DO(find_type(type, &ops, err));
     CV_DO(read_settings(properties, ops, &settings, &arena, err));
-    return ops->open(name, &settings, properties, ret_catalog, err);
+    CV_DO(ops->open(name, &settings, properties, ret_catalog, err));
+    keep_store_properties(&(*ret_catalog)->store_properties, properties);
+    return CV_OK;
 }
 
 enum cv_code cv_catalog_open(const char *name, const struct cv_properties *properties,
