@@ -139,6 +139,7 @@ def test_override_and_environment(lake, broker, topic, good):
 
 
 def test_relative_paths_resolve_against_the_job_file(lake, broker, topic, good, tmp_path):
+    lake.only("sql", why="it is about paths")
     entry = good.config["catalogs"][lake.name]
     entry["uri"] = "sqlite:../lake.db"
     entry["warehouse"] = "../warehouse"

@@ -682,6 +682,7 @@ def test_pyiceberg_appends_at_the_same_time(lake, broker, topic):
 
 def test_catalog_that_is_busy(lake, broker, topic):
     """Case 40 for a file: the lock of another process is waited for."""
+    lake.only("sql", "sql-s3", why="it is about SQLite")
     lake.create_table("db.t", "n bigint")
     produce(broker.bootstrap, topic, [{"n": 1}])
     job = Job(lake, broker, "db.t", topic, value="json")

@@ -159,6 +159,7 @@ class Copy:
 
 def copy_into(lake, name, metadata_folder):
     """Copies a table below the warehouse and registers it as foreign.<name>."""
+    lake.only("sql", why="paths of foreign tables are made local ones")
     copy = Copy(metadata_folder, lake.warehouse / "foreign" / name)
     lake.pyiceberg().create_namespace_if_not_exists("foreign")
     with sqlite3.connect(lake.file) as database:  # PyIceberg would parse it first, which not all survive

@@ -121,6 +121,15 @@ class Lake:
         if self.kind not in kinds:
             pytest.skip(f"not on a lake of kind {self.kind}: {why}")
 
+    def only_local(self, why):
+        self.only(*(kind for kind, (_, storage) in KINDS.items() if storage == "local"), why=why)
+
+    def location(self, path):
+        """What local() takes back."""
+        if self.storage == "local":
+            return f"file://{path}"
+        return f"s3://{pathlib.Path(path).relative_to(SERVERS.get('s3').root)}"
+
     def store_properties(self, endpoint=None):
         return SERVERS.get("s3").properties(endpoint) if self.storage == "s3" else {}
 
