@@ -7,9 +7,10 @@ import decimal
 import pyarrow as pa
 import pytest
 import requests
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from components import PASSWORD, REGISTRY_PASSWORD, REGISTRY_USER, USER
 from confluent_kafka.admin import AdminClient
+from faults import FAULTS, REACHED, Faults
 from kafka_client import Record, produce, produce_transaction
 from lakes import local
 from pyiceberg.catalog.rest import RestCatalog
@@ -96,6 +97,27 @@ def test_rest_catalogs_are_apart(rest_catalog, tmp_path):
     rest_catalog.remove("one")
     assert rest_catalog.request("GET", "/one/v1/config")[0] == 404
     assert rest_catalog.request("GET", "/two/v1/config")[0] == 200
+
+
+def test_proxy_fails_as_planned(s3):
+    """Each fault once on a put: whether the server did it, and what the client was told."""
+    folder, faults = s3.bucket("failing"), Faults()
+    client = s3.client(f"http://127.0.0.1:{faults.proxy('s3', s3.port)}", retries=0)
+    for n, fault in enumerate(f for f in FAULTS if f not in ("time-out", "slow body")):
+        faults.reset({("s3 put object", 0): fault})
+        told = "done"
+        try:
+            client.put_object(Bucket="failing", Key=f"{n}", Body=b"abc")
+        except (ClientError, BotoCoreError) as error:
+            told = str(error)
+        assert (folder / str(n)).exists() == (fault in REACHED), fault
+        if fault.isdigit() or fault == "expired token":
+            assert any(word in told for word in ("set by the test", "502")), (fault, told)
+        elif "reset" in fault:
+            assert told != "done", fault
+        assert [r.fault for r in faults.met] == [fault]
+        client.put_object(Bucket="failing", Key=f"{n}", Body=b"abc")
+    faults.close()
 
 
 def test_postgres_speaks_tls(postgres):

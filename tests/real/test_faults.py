@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import subprocess
 
 import fastavro
 import pyarrow as pa
@@ -36,6 +37,8 @@ QUICK = {
     "s3.request-timeout": "2",
     "s3.retry.min-wait-ms": "20",
     "s3.retry.max-wait-ms": "200",
+    "s3.retry.num-retries": "5",
+    "rest.client.max-retries": "3",
     "rest.client.connection-timeout-ms": "2000",
     "rest.client.socket-timeout-ms": "2000",
 }
@@ -195,6 +198,7 @@ def check_orphans_found(net, table, strays):
     assert {local(row["orphan_file_location"]) for row in json.loads(found.out)} == strays
 
 
+@pytest.mark.timeout(3600)
 def test_every_request_of_a_batch(tmp_path, broker, topic, campaign):
     net = Net(tmp_path / "lake")
     net.lake.create_table("db.t", "id bigint, day date, text string", "day(day)")
@@ -206,7 +210,7 @@ def test_every_request_of_a_batch(tmp_path, broker, topic, campaign):
         produce(broker.bootstrap, topic, [value(n) for n in range(count, count + 10)])
         count += 10
         net.faults.reset(plan)
-        return job.run()
+        return job.run(timeout=120)
 
     batch().check()
     batch().check()
@@ -230,11 +234,10 @@ def test_every_request_of_a_batch(tmp_path, broker, topic, campaign):
             check_unavoidable(fault, strays)
             note("a batch", request, fault, run, strays)
             left |= strays
-        except AssertionError as error:
+        except (AssertionError, subprocess.TimeoutExpired) as error:
             failures.append(f"{request} × {fault}: {str(error)[:3000]}")
             net.faults.reset()
-            job.run()
-            left = None
+            job.run(timeout=120)
             if len(failures) > 5:
                 break
     assert not failures, "\n\n".join(failures)
@@ -269,7 +272,7 @@ def test_every_request_of_a_procedure(request, procedure, campaign):
 
     def run(plan=None):
         net.faults.reset(plan)
-        return maintain(net.lake, procedure, "db.t", *arguments)
+        return maintain(net.lake, procedure, "db.t", *arguments, timeout=120)
 
     def begin():
         net.twins.back()
@@ -298,7 +301,7 @@ def test_every_request_of_a_procedure(request, procedure, campaign):
             net.faults.reset()
             check_orphans_found(net, "db.t", strays)
             note(procedure, place, fault, first, strays)
-        except AssertionError as error:
+        except (AssertionError, subprocess.TimeoutExpired) as error:
             failures.append(f"{place} × {fault}: {str(error)[:3000]}")
             if len(failures) > 5:
                 break

@@ -47,12 +47,12 @@ class S3(Process):
         self.check_alive()
         return self.client().list_buckets()["ResponseMetadata"]["HTTPStatusCode"] == 200
 
-    def client(self, endpoint=None, access_key=ACCESS_KEY, secret_key=SECRET_KEY):
+    def client(self, endpoint=None, access_key=ACCESS_KEY, secret_key=SECRET_KEY, retries=1):
         """An independent client."""
         import boto3
         from botocore.config import Config
 
-        settings = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}, connect_timeout=5)
+        settings = Config(s3={"addressing_style": "path"}, retries={"max_attempts": retries}, connect_timeout=5)
         return boto3.client("s3", endpoint_url=endpoint or self.endpoint, aws_access_key_id=access_key,
                             aws_secret_access_key=secret_key, region_name=REGION, config=settings)  # fmt: skip
 

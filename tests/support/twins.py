@@ -59,10 +59,11 @@ def call(spark, lake, procedure, table, arguments=""):
     return spark.run("result = [r.asDict() for r in spark.sql(text).collect()]", text=text)
 
 
-def maintain(lake, procedure, table, *arguments, env=None):
+def maintain(lake, procedure, table, *arguments, env=None, timeout=60):
     """The finished run of calve's procedure."""
     return run_calve(
-        "maintain", procedure, f"{lake.name}.{table}", "--json", "--config", lake.config_file(), *arguments, env=env
+        "maintain", procedure, f"{lake.name}.{table}", "--json", "--config", lake.config_file(), *arguments, env=env,
+        timeout=timeout,
     )
 
 
