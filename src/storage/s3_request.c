@@ -31,6 +31,7 @@ struct call {
     uint64_t version;         /* of the credentials that were used */
     bool skew_corrected, renewed;
     int regions;
+    struct cv_error renewal; /* why new credentials could not be had */
 };
 
 void s3_answer_release(struct s3_answer *answer)
@@ -202,8 +203,9 @@ static bool renew(struct call *call, bool sure)
     call->renewed = true;
     if (!sure)
         atomic_store(&source->renewed_us, now);
-    return cv_credential_source_renew(source->credentials, call->version, NULL) == CV_OK &&
-           cv_credential_source_get(source->credentials, &fresh, NULL) == CV_OK &&
+    return cv_credential_source_renew(source->credentials, call->version, &call->renewal) ==
+               CV_OK &&
+           cv_credential_source_get(source->credentials, &fresh, &call->renewal) == CV_OK &&
            fresh.version != call->version;
 }
 
@@ -303,6 +305,8 @@ static void hint(const struct call *call, int attempts, struct cv_error *err)
                 (long long)skew_minutes);
     else if (strcmp(code, "SignatureDoesNotMatch") == 0)
         cv_hint(err, "check s3.secret-access-key and client.region");
+    else if (call->renewal.code != CV_OK)
+        cv_hint(err, "new credentials could not be had: %.400s", call->renewal.message);
     else if (status == 401 || status == 403 || is_refused_credential(code))
         cv_hint(err, "the credentials are %s; see that they are valid and may %s there",
                 call->source ? cv_credential_source_name(call->source->credentials) : "none",

@@ -13,15 +13,24 @@ import uuid
 
 import pytest
 
-from stores import SECRET_KEY
+from components import Certificates
+from stores import ACCESS_KEY, REGION, S3, SECRET_KEY
 
 MIB = 1 << 20
+BLOCK = 1 << 16
 NAMES = ["plain", "with space", "a+b", "100%", "a=b&c", "per%20cent", "ü/é ∑.parquet", "q?x#y", "p'\"(a)*!~", "d//e",
          "semi;colon,@:$", "tail.", "[x]{y}|z^`\\"]  # fmt: skip
 
 
 def content(size, start=0):
-    return bytes((at * 31 + at // 65536) % 251 for at in range(start, start + size))
+    """What s3_tool writes, block by block: a cycle of 251 bytes, shifted by the block's number."""
+    cycle = bytes(at * 31 % 251 for at in range(251)) * 264
+    first, whole = start // BLOCK, bytearray()
+    for block in range(first, (start + size) // BLOCK + 1):
+        shift = bytes((value + block) % 251 for value in range(256))
+        phase = block * BLOCK % 251
+        whole += cycle[phase : phase + BLOCK].translate(shift)
+    return bytes(whole[start - first * BLOCK :][:size])
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +64,32 @@ def tool(program, s3):
         return done.stdout
 
     return run
+
+
+class S3OverTls(S3):
+    """The same server with a certificate that only the tests' authority vouches for."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.certificates = Certificates(self.folder / "tls")
+
+    @property
+    def endpoint(self):
+        return f"https://127.0.0.1:{self.port}"
+
+    def spawn(self, command, *rest, **more):
+        at = command.index("posix")
+        tls = ["--cert", str(self.certificates.certificate), "--key", str(self.certificates.key)]
+        super().spawn([*command[:at], *tls, *command[at:]], *rest, **more)
+
+    def client(self):
+        import boto3
+        from botocore.config import Config
+
+        return boto3.client("s3", endpoint_url=self.endpoint, aws_access_key_id=ACCESS_KEY,
+                            aws_secret_access_key=SECRET_KEY, region_name=REGION,
+                            verify=str(self.certificates.authority),
+                            config=Config(s3={"addressing_style": "path"}))  # fmt: skip
 
 
 def counts(line):
@@ -181,3 +216,18 @@ def test_a_killed_writer_leaves_nothing_visible(program, tool, s3, bucket):
     assert tool("uploads", f"s3://{bucket}/u") == ""
     tool("abort", f"s3://{bucket}/t")
     assert "Uploads" not in s3.client().list_multipart_uploads(Bucket=bucket)
+
+
+def test_over_tls_bodies_are_not_signed(tool, s3, tmp_path):
+    server = S3OverTls(tmp_path).start()
+    try:
+        server.bucket("tls")
+        trusted = {"s3.endpoint": server.endpoint, "s3.ssl.ca.location": server.certificates.authority}
+        line = counts(tool("write", "s3://tls/a b/large", 13 * MIB, MIB, settings=trusted))
+        assert line["multipart"] == 4, "begin, two parts, complete"
+        assert server.client().get_object(Bucket="tls", Key="a b/large")["Body"].read() == content(13 * MIB)
+        assert tool("read", "s3://tls/a b/large", 5, 10, settings=trusted, text=False) == content(10, 5)
+        with pytest.raises(AssertionError, match="AUTH: .*127.0.0.1.*certificate"):
+            tool("read", "s3://tls/a b/large", settings={"s3.endpoint": server.endpoint})
+    finally:
+        server.stop()

@@ -289,6 +289,25 @@ static void ended_credentials_are_renewed_once(void **state)
     cv_store_free(store);
 }
 
+static enum cv_code vend_nothing(void *context, struct cv_store_grants *ret, struct cv_error *why)
+{
+    (void)context;
+    (void)ret;
+    return cv_fail(why, CV_CATALOG, "the catalog is away");
+}
+
+static void why_credentials_could_not_be_renewed(void **state)
+{
+    struct cv_store *store = open_with(NULL, 0, NULL, vend_nothing);
+
+    (void)state;
+    rule("GET", 400, NULL, ERROR("ExpiredToken"));
+    CV_ASSERT_FAILS(read_key(store, "k"), CV_AUTH, "ExpiredToken", &err);
+    assert_non_null(strstr(err.hint, "the catalog is away"));
+    assert_int_equal(server.request_count, 1);
+    cv_store_free(store);
+}
+
 static void static_credentials_are_not_renewed(void **state)
 {
     struct cv_store *store = open_store();
@@ -667,6 +686,7 @@ int main(void)
         cmocka_unit_test(waiting_has_a_limit),
         cmocka_unit_test(a_held_answer_times_out),
         cmocka_unit_test(ended_credentials_are_renewed_once),
+        cmocka_unit_test(why_credentials_could_not_be_renewed),
         cmocka_unit_test(static_credentials_are_not_renewed),
         cmocka_unit_test(a_wrong_clock_is_put_right),
         cmocka_unit_test(the_region_of_a_bucket_is_learnt),
