@@ -229,7 +229,8 @@ enum cv_code cv_job_file_parse(struct cv_str text, const char *name, const char 
 
     if (!yaml_parser_initialize(&parser))
         return cv_fail(err, CV_INTERNAL, "the YAML parser did not start");
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text.ptr, text.length);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)(text.ptr ? text.ptr : ""),
+                                 text.length);
     if (!yaml_parser_load(&parser, &document))
         return fail_yaml(&parser, name, err);
     file.path = cv_arena_strdup(&file.arena, name);

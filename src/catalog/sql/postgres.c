@@ -42,19 +42,29 @@ static void disconnect(struct postgres_database *database)
     database->connection = NULL;
 }
 
-/* libpq's messages have several lines. */
+/* libpq's messages have several lines, some of them indented. */
 static const char *one_line(const char *text, char line[1024])
 {
     size_t length = 0;
 
     for (; *text && length < 1020; text++) {
-        if (*text != '\n')
-            line[length++] = *text == '\t' ? ' ' : *text;
-        else if (text[1] && text[1] != '\n')
+        if (*text != '\n') {
+            line[length++] = *text;
+            continue;
+        }
+        text += strspn(text + 1, "\n\t ");
+        if (text[1])
             line[length++] = ';', line[length++] = ' ';
     }
     line[length] = '\0';
     return line;
+}
+
+/* What the server tells besides: "relation exists already, skipping". */
+static void ignore_notice(void *context, const PGresult *notice)
+{
+    (void)context;
+    (void)notice;
 }
 
 /* Waits for the socket. CV_TIMEOUT; CV_CANCELLED when a stop leaves no more time. */
@@ -177,6 +187,7 @@ static enum cv_code start_connection(struct postgres_database *database, struct 
     if (!database->connection)
         return cv_fail(err, CV_LIMIT, "out of memory");
     (void)PQsetErrorVerbosity(database->connection, PQERRORS_VERBOSE);
+    (void)PQsetNoticeReceiver(database->connection, ignore_notice, NULL);
     if (PQstatus(database->connection) == CONNECTION_BAD)
         return fail_connect(database, err);
     while (status != PGRES_POLLING_OK) {
@@ -277,7 +288,8 @@ static enum cv_code fail_refused(struct postgres_database *database, const PGres
 
     outcome->refused = true;
     outcome->passing = is_passing(sqlstate);
-    if (strcmp(sqlstate, "23505") == 0)
+    if (strcmp(sqlstate, "23505") == 0 || strcmp(sqlstate, "42P07") == 0 ||
+        strcmp(sqlstate, "42710") == 0)
         code = CV_EXISTS;
     else if (strcmp(sqlstate, "42501") == 0)
         code = CV_AUTH;
@@ -312,9 +324,10 @@ static enum cv_code judge(struct postgres_database *database, enum cv_code code,
         PQresultErrorField(error, PG_DIAG_SQLSTATE))
         return fail_refused(database, error, outcome, err);
     outcome->passing = code != CV_CANCELLED;
+    (void)one_line(PQerrorMessage(database->connection), line);
     if (code != CV_TIMEOUT && code != CV_CANCELLED)
-        code = cv_fail(err, CV_IO, "%s: the connection broke: %s", database->target.location,
-                       one_line(PQerrorMessage(database->connection), line));
+        code = cv_fail(err, CV_IO, "%s: the connection broke: %.*s", database->target.location,
+                       (int)strcspn(line, ";"), line);
     if (err && outcome->passing)
         err->flags |= CV_ERROR_RETRIABLE;
     disconnect(database);
@@ -432,10 +445,15 @@ static enum cv_code open_once(struct postgres_database *database, bool create, s
 }
 
 /* An outage of a server that has answered before is waited out; one that never did is a mistake
- * that somebody wants to hear of. */
-static bool again(struct postgres_database *database, struct cv_retry *retry, bool may)
+ * that somebody wants to hear of. A connection that broke is made anew without a wait, once. */
+static bool again(struct postgres_database *database, struct cv_retry *retry, bool may,
+                  bool at_once)
 {
-    if (!may || !database->was_connected || !cv_retry_again(retry, -1))
+    if (!may || !database->was_connected)
+        return false;
+    if (at_once && retry->attempt == 1)
+        retry->attempt++;
+    else if (!cv_retry_again(retry, -1))
         return false;
     cv_request_count(database->base.counts, CV_REQUEST_RETRY);
     return true;
@@ -454,7 +472,7 @@ static enum cv_code postgres_open(struct cv_sql_database *base, bool create, str
 
         if (code == CV_OK)
             return CV_OK;
-        if (!again(database, &retry, failure.flags & CV_ERROR_RETRIABLE)) {
+        if (!again(database, &retry, failure.flags & CV_ERROR_RETRIABLE, false)) {
             if (err)
                 *err = failure;
             return code;
@@ -514,7 +532,8 @@ static enum cv_code postgres_run(struct cv_sql_database *base, enum cv_sql_state
             PQclear(outcome.result);
             return CV_OK;
         }
-        if (again(database, &retry, certain && outcome.passing))
+        if (again(database, &retry, certain && outcome.passing,
+                  !outcome.unsent && !outcome.refused))
             continue;
         if (!certain)
             code = failure.code = CV_UNKNOWN;

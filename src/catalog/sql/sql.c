@@ -5,8 +5,11 @@
 #include "catalog/sql/database.h"
 
 #include "base/random.h"
+#include "base/stop.h"
 
 #include <stdlib.h>
+
+#define RESENT_MAX 2 /* a statement whose answer was lost */
 
 struct sql_settings {
     const char *user;
@@ -162,6 +165,27 @@ static enum cv_code run(struct sql_catalog *catalog, enum cv_sql_statement which
     return catalog->database->ops->run(catalog->database, which, texts, arena, ret_result, err);
 }
 
+/* A statement that writes. Where its answer is lost it goes out again: each of them does nothing
+ * when it finds its own work done. *ret_lost: an earlier one may have done it. */
+static enum cv_code write_row(struct sql_catalog *catalog, enum cv_sql_statement which,
+                              const char *const *texts, struct cv_arena *arena,
+                              struct cv_sql_result *ret_result, bool *ret_lost,
+                              struct cv_error *err)
+{
+    enum cv_code code = run(catalog, which, texts, arena, ret_result, err);
+
+    *ret_lost = code == CV_UNKNOWN;
+    for (int i = 0; i < RESENT_MAX && code == CV_UNKNOWN && !cv_stop_requested(NULL); i++) {
+        cv_request_count(&catalog->base.counts, CV_REQUEST_RETRY);
+        code = run(catalog, which, texts, arena, ret_result, err);
+    }
+    if (!*ret_lost || code == CV_OK || code == CV_EXISTS)
+        return code;
+    if (err)
+        err->code = CV_UNKNOWN; /* a later failure does not tell about that one */
+    return CV_UNKNOWN;
+}
+
 /* The one mistake that is hard to see: the row is there, under another catalog's name. */
 static void hint_elsewhere(struct sql_catalog *catalog, const char *const *keys,
                            struct cv_error *err)
@@ -214,6 +238,16 @@ static enum cv_code sql_load(struct cv_catalog *base, const struct cv_table_name
     return CV_OK;
 }
 
+/* Whether the row is what an earlier statement, whose answer was lost, was to make of it. */
+static bool is_at(struct sql_catalog *catalog, const char *const *keys, const char *wanted,
+                  struct cv_arena *arena)
+{
+    const char *location;
+
+    return load_keys(catalog, keys, arena, &location, NULL) == CV_OK &&
+           strcmp(location, wanted) == 0;
+}
+
 /* A namespace that was made for a table that could not be is left: it harms nobody. */
 static enum cv_code sql_register(struct cv_catalog *base, const struct cv_table_name *name,
                                  const char *metadata_location, struct cv_error *err)
@@ -224,13 +258,13 @@ static enum cv_code sql_register(struct cv_catalog *base, const struct cv_table_
                           metadata_location};
     struct cv_sql_result result;
     enum cv_code code;
+    bool lost;
 
     CV_DO(open_database(catalog, true, err));
-    code = run(catalog, CV_SQL_ADD_NAMESPACE, keys, &arena, &result, err);
-    if (code == CV_UNKNOWN) /* the same again changes nothing */
-        code = run(catalog, CV_SQL_ADD_NAMESPACE, keys, &arena, &result, err);
-    CV_DO(code);
-    code = run(catalog, CV_SQL_ADD_TABLE, keys, &arena, &result, err);
+    CV_DO(write_row(catalog, CV_SQL_ADD_NAMESPACE, keys, &arena, &result, &lost, err));
+    code = write_row(catalog, CV_SQL_ADD_TABLE, keys, &arena, &result, &lost, err);
+    if (code == CV_EXISTS && lost && is_at(catalog, keys, metadata_location, &arena))
+        return CV_OK;
     if (code == CV_EXISTS)
         return cv_fail(err, CV_EXISTS, "table %s.%s exists already", keys[1], keys[2]);
     return code;
@@ -246,17 +280,22 @@ static enum cv_code sql_create(struct cv_catalog *base, const struct cv_table_na
     return CV_OK;
 }
 
-/* Nothing was changed: somebody else moved the row, or an earlier try of ours got through. */
+/* Nothing was changed: somebody else moved the row, or an earlier try of ours got through. Where
+ * the answer to that one was lost, somebody may have gone on from it already. */
 static enum cv_code explain_no_change(struct sql_catalog *catalog, const char *const *keys,
-                                      struct cv_arena *arena, struct cv_error *err)
+                                      bool lost, struct cv_arena *arena, struct cv_error *err)
 {
     const char *current;
+    enum cv_code code = load_keys(catalog, keys, arena, &current, err);
 
-    CV_DO(load_keys(catalog, keys, arena, &current, err));
-    if (strcmp(current, keys[3]) == 0)
+    if (code == CV_OK && strcmp(current, keys[3]) == 0)
         return CV_OK;
-    return cv_fail(err, CV_CONFLICT, "another commit to %s.%s was first: %s", keys[1], keys[2],
-                   current);
+    if (code == CV_OK)
+        code = cv_fail(err, CV_CONFLICT, "another commit to %s.%s was first: %s", keys[1], keys[2],
+                       current);
+    if (lost && err)
+        err->code = CV_UNKNOWN;
+    return lost ? CV_UNKNOWN : code;
 }
 
 static enum cv_code sql_commit(struct cv_catalog *base, const struct cv_table_name *name,
@@ -267,11 +306,12 @@ static enum cv_code sql_commit(struct cv_catalog *base, const struct cv_table_na
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, arena), name->table,
                           change->next_location, change->base_location};
     struct cv_sql_result result;
+    bool lost;
 
     CV_DO(open_database(catalog, false, err));
-    CV_DO(run(catalog, CV_SQL_SWAP, keys, arena, &result, err));
+    CV_DO(write_row(catalog, CV_SQL_SWAP, keys, arena, &result, &lost, err));
     if (result.changed == 0)
-        CV_DO(explain_no_change(catalog, keys, arena, err));
+        CV_DO(explain_no_change(catalog, keys, lost, arena, err));
     *ret_entry = (struct cv_catalog_entry){.metadata_location =
                                                cv_arena_strdup(arena, change->next_location)};
     return CV_OK;
@@ -298,16 +338,24 @@ static enum cv_code sql_rename(struct cv_catalog *base, const struct cv_table_na
     struct sql_catalog *catalog = (struct sql_catalog *)base;
     const char *keys[] = {catalog->name, cv_table_name_namespace(from, &arena), from->table,
                           cv_table_name_namespace(to, &arena), to->table};
+    const char *new_keys[] = {keys[0], keys[3], keys[4]};
     struct cv_sql_result result;
+    const char *location;
     enum cv_code code;
+    bool lost;
 
     CV_DO(open_database(catalog, false, err));
     CV_DO(check_namespace(catalog, keys[3], &arena, err));
-    code = run(catalog, CV_SQL_RENAME, keys, &arena, &result, err);
+    CV_DO(load_keys(catalog, keys, &arena, &location, err));
+    code = write_row(catalog, CV_SQL_RENAME, keys, &arena, &result, &lost, err);
+    if (code == CV_OK && result.changed)
+        return CV_OK;
+    if ((code == CV_OK || code == CV_EXISTS) && lost && is_at(catalog, new_keys, location, &arena))
+        return CV_OK;
     if (code == CV_EXISTS)
         return cv_fail(err, CV_EXISTS, "table %s.%s exists already", keys[3], keys[4]);
     CV_DO(code);
-    return result.changed ? CV_OK : fail_not_found(catalog, keys, err);
+    return fail_not_found(catalog, keys, err);
 }
 
 static enum cv_code sql_drop(struct cv_catalog *base, const struct cv_table_name *name,
@@ -317,9 +365,15 @@ static enum cv_code sql_drop(struct cv_catalog *base, const struct cv_table_name
     struct sql_catalog *catalog = (struct sql_catalog *)base;
     const char *keys[] = {catalog->name, cv_table_name_namespace(name, &arena), name->table};
     struct cv_sql_result result;
+    const char *left;
+    enum cv_code code;
 
     CV_DO(open_database(catalog, false, err));
-    CV_DO(run(catalog, CV_SQL_DROP, keys, &arena, &result, err));
+    code = run(catalog, CV_SQL_DROP, keys, &arena, &result, err);
+    /* not again: by then the name may be another table's */
+    if (code == CV_UNKNOWN && load_keys(catalog, keys, &arena, &left, NULL) == CV_NOT_FOUND)
+        return CV_OK;
+    CV_DO(code);
     return result.changed ? CV_OK : fail_not_found(catalog, keys, err);
 }
 
