@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calve check JOB: tries every part of a job and writes nothing. Each part is a line: ok, or what
- * is wrong and what to do; later parts are tried even if an earlier one failed. */
+ * calve check JOB: tries every part of a job and leaves nothing behind. Each part is a line: ok, or
+ * what is wrong and what to do; later parts are tried even if an earlier one failed. */
+#include "cli/check_store.h"
 #include "cli/command.h"
 #include "cli/stop.h"
 #include "cli/upkeep.h"
@@ -15,7 +16,6 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define SAMPLE_RECORDS 5
 #define SERVER_WAIT_US (10 * CV_US_PER_SECOND) /* a run waits longer, somebody is looking here */
@@ -38,6 +38,7 @@ struct check {
     struct cv_source_options source_options; /* the job's, with less patience; not owned */
     struct cv_catalog *catalog;
     struct cv_table *table;
+    bool table_absent;
     struct cv_source *source;
     struct cv_decoder *decoder;
     struct cv_arena arena;
@@ -64,10 +65,10 @@ static void put(struct check *check, const char *part, bool ok, const char *mess
 
     check->findings += !ok;
     if (!check->as_json) {
-        (void)printf("%s%-6s%s %-11s %s\n", colour ? (ok ? "\033[32m" : "\033[31m") : "",
+        (void)printf("%s%-6s%s %-13s %s\n", colour ? (ok ? "\033[32m" : "\033[31m") : "",
                      ok ? "ok" : "FAILED", colour ? "\033[0m" : "", part, message);
         if (hint && *hint)
-            (void)printf("%19s%s\n", "", hint);
+            (void)printf("%21s%s\n", "", hint);
         return;
     }
     cv_json_begin_object(&check->writer);
@@ -109,6 +110,15 @@ static void warn(void *context, const char *message)
     put(context, "warning", true, message, NULL);
 }
 
+static void report(void *context, const char *probe, const char *found,
+                   const struct cv_error *failure)
+{
+    if (failure)
+        put(context, probe, false, failure->message, failure->hint);
+    else
+        put(context, probe, true, found, NULL);
+}
+
 static void check_table(struct check *check)
 {
     const char *table = check->job->sink.table;
@@ -119,7 +129,11 @@ static void check_table(struct check *check)
         return;
     put_ok(check, "catalog", "%.*s, type %s", (int)strcspn(table, "."), table,
            check->catalog->ops->type);
+    if (check->catalog->ops->check &&
+        check->catalog->ops->check(check->catalog, report, check, &err) != CV_OK)
+        return; /* it told */
     code = cv_table_open(check->catalog, table, &check->table, &err);
+    check->table_absent = code == CV_NOT_FOUND;
     if (!passed(check, "table", code, &err))
         return;
     put_ok(check, "table", "%s: format version %d, %zu columns, %zu snapshots", table,
@@ -128,24 +142,33 @@ static void check_table(struct check *check)
            check->table->metadata->snapshot_count);
 }
 
+/* Where the table would lie, with what the catalog's section says of its store. */
+static void check_future_storage(struct check *check)
+{
+    CV_CLEANUP(cv_store_freep) struct cv_store *store = NULL;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_table_name name;
+    const char *location = NULL;
+    enum cv_code code = cv_table_name_parse(check->job->sink.table, &check->arena, &name, &err);
+
+    if (code == CV_OK)
+        code = check->catalog->ops->table_location(check->catalog, &name, &check->arena, &location,
+                                                   &err);
+    if (code == CV_OK && !location)
+        return; /* the catalog chooses it */
+    if (code == CV_OK)
+        code = cv_catalog_open_store(check->catalog, location, NULL, NULL, &store, &err);
+    if (passed(check, "storage", code, &err))
+        cv_check_store(store, location, report, check);
+}
+
 static void check_storage(struct check *check)
 {
-    char path[CV_PATH_BYTES_MAX];
-    const char *folder;
-
-    if (!check->table)
-        return;
-    folder = cv_table_data_folder(check->table, &check->arena);
-    if (!cv_location_local_path(folder, path))
-        return;
-    while (access(path, F_OK) != 0 && strrchr(path, '/') > path)
-        *strrchr(path, '/') = '\0';
-    if (access(path, W_OK) == 0)
-        put_ok(check, "storage", "%s can be written", folder);
-    else
-        put(check, "storage", false,
-            cv_arena_printf(&check->arena, "%s: folder %s cannot be written", folder, path),
-            "run as a user who may write there");
+    if (check->table)
+        cv_check_store(check->table->store, cv_table_data_folder(check->table, &check->arena),
+                       report, check);
+    else if (check->table_absent)
+        check_future_storage(check);
 }
 
 static void check_source(struct check *check)
@@ -329,10 +352,11 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
     return CV_OK;
 }
 
-const struct cv_command cv_command_check = {
-    "check",
-    "JOB [--json] [-o KEY=VALUE]…",
-    "try every part of a job (broker, topic, registry, records, catalog, table) and write nothing",
-    run,
-    flags,
-    CV_ARRAY_LENGTH(flags)};
+const struct cv_command cv_command_check = {"check",
+                                            "JOB [--json] [-o KEY=VALUE]…",
+                                            "try every part of a job (catalog, table, its store, "
+                                            "broker, topic, registry, records) and leave "
+                                            "nothing behind",
+                                            run,
+                                            flags,
+                                            CV_ARRAY_LENGTH(flags)};

@@ -44,7 +44,9 @@ struct cv_sql_database_ops {
      * what was to be written may have been. Any other failure: nothing was. */
     enum cv_code (*run)(struct cv_sql_database *, enum cv_sql_statement, const char *const *texts,
                         struct cv_arena *, struct cv_sql_result *ret_result, struct cv_error *);
-    /* One finding each for `calve check`. */
+    /* As the catalog's check(), for the database. */
+    enum cv_code (*check)(struct cv_sql_database *, cv_catalog_report *report, void *context,
+                          struct cv_error *);
     void (*free)(struct cv_sql_database *);
 };
 

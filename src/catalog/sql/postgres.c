@@ -26,6 +26,7 @@ struct postgres_database {
     PGconn *connection; /* NULL until needed, and after it broke */
     bool has_tables;    /* as the connection found it */
     bool was_connected; /* since then an outage is waited out */
+    const char *failed; /* what stood in the way of a connection, for check() */
 };
 
 /* What became of a statement. */
@@ -126,7 +127,8 @@ static bool contains_any(const char *text, const char *const *parts, size_t coun
 }
 
 /* libpq tells what went wrong before the server spoke only in words. */
-static enum cv_code classify_words(const char *message, struct cv_error *err)
+static enum cv_code classify_words(struct postgres_database *database, const char *message,
+                                   struct cv_error *err)
 {
     static const char *const tls[] = {"SSL", "certificate"};
     static const char *const names[] = {"could not translate host name"};
@@ -134,14 +136,17 @@ static enum cv_code classify_words(const char *message, struct cv_error *err)
     static const char *const settings[] = {"invalid ", "private key file"};
 
     if (contains_any(message, names, 1)) {
+        database->failed = "dns";
         cv_hint(err, "the host's name is not known to DNS: see the catalog's `uri`");
         return CV_IO;
     }
     if (contains_any(message, tls, 2)) {
+        database->failed = "tls";
         cv_hint(err, "TLS: see sslmode and sslrootcert in the catalog's `uri`");
         return CV_AUTH;
     }
     if (contains_any(message, passwords, 2)) {
+        database->failed = "authorization";
         cv_hint(err, "give it in the catalog's `uri`, by jdbc.password or PGPASSWORD");
         return CV_AUTH;
     }
@@ -159,13 +164,15 @@ static enum cv_code fail_connect(struct postgres_database *database, struct cv_e
     (void)cv_fail(err, CV_IO, "cannot connect to %s: %s", database->target.location,
                   *message ? message : "no answer");
     if (!*sqlstate) {
-        code = classify_words(message, err);
+        code = classify_words(database, message, err);
     } else if (strncmp(sqlstate, "28", 2) == 0) {
         code = CV_AUTH;
+        database->failed = "authorization";
         cv_hint(err, "see user and password in the catalog's `uri` (or jdbc.user, jdbc.password), "
                      "and the server's pg_hba.conf");
     } else if (strcmp(sqlstate, "3D000") == 0) {
         code = CV_CONFIG;
+        database->failed = "database";
         cv_hint(err, "make the database, or name another one in the catalog's `uri`");
     } else if (strcmp(sqlstate, "42501") == 0) {
         code = CV_AUTH;
@@ -543,6 +550,40 @@ static enum cv_code postgres_run(struct cv_sql_database *base, enum cv_sql_state
     }
 }
 
+static enum cv_code postgres_check(struct cv_sql_database *base, cv_catalog_report *report,
+                                   void *context, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct postgres_database *database = (struct postgres_database *)base;
+    struct cv_error own = CV_ERROR_INIT;
+    enum cv_code code;
+
+    database->failed = "server";
+    code = connect_once(database, &own);
+    if (code != CV_OK) {
+        report(context, database->failed, NULL, &own);
+        if (err)
+            *err = own;
+        return code;
+    }
+    report(context, "server",
+           cv_arena_printf(&arena, "%s: PostgreSQL %s", database->target.location,
+                           PQparameterStatus(database->connection, "server_version")),
+           NULL);
+    report(context, "tls",
+           PQsslInUse(database->connection) ? PQsslAttribute(database->connection, "protocol")
+                                            : "not used: the connection is not encrypted",
+           NULL);
+    report(context, "authorization",
+           cv_arena_printf(&arena, "user %s", PQuser(database->connection)), NULL);
+    report(context, "database",
+           !database->has_tables ? "it has no catalog tables yet: the first table makes them"
+           : base->schema == CV_SQL_SCHEMA_V1 ? "catalog tables of layout V1"
+                                              : "catalog tables of layout V0",
+           NULL);
+    return CV_OK;
+}
+
 static void postgres_free(struct cv_sql_database *base)
 {
     struct postgres_database *database = (struct postgres_database *)base;
@@ -555,6 +596,7 @@ static void postgres_free(struct cv_sql_database *base)
 static const struct cv_sql_database_ops postgres_ops = {
     .open = postgres_open,
     .run = postgres_run,
+    .check = postgres_check,
     .free = postgres_free,
 };
 

@@ -427,6 +427,19 @@ static enum cv_code sql_metadata_location(struct cv_catalog *base, const char *m
     return CV_OK;
 }
 
+static enum cv_code sql_check(struct cv_catalog *base, cv_catalog_report *report, void *context,
+                              struct cv_error *err)
+{
+    struct sql_catalog *catalog = (struct sql_catalog *)base;
+
+    CV_DO(catalog->database->ops->check(catalog->database, report, context, err));
+    report(context, "warehouse",
+           catalog->warehouse ? catalog->warehouse
+                              : "none: new tables need a location of their own",
+           NULL);
+    return CV_OK;
+}
+
 const struct cv_catalog_ops cv_sql_catalog_ops = {
     .type = "sql",
     .options = &cv_sql_options,
@@ -440,5 +453,6 @@ const struct cv_catalog_ops cv_sql_catalog_ops = {
     .list = sql_list,
     .table_location = sql_table_location,
     .metadata_location = sql_metadata_location,
+    .check = sql_check,
     .free = sql_free,
 };

@@ -273,6 +273,23 @@ static enum cv_code sqlite_run(struct cv_sql_database *base, enum cv_sql_stateme
     return CV_OK;
 }
 
+static enum cv_code sqlite_check(struct cv_sql_database *base, cv_catalog_report *report,
+                                 void *context, struct cv_error *err)
+{
+    struct sqlite_database *database = (struct sqlite_database *)base;
+    struct cv_error own = CV_ERROR_INIT;
+    enum cv_code code = sqlite_open(base, false, &own);
+
+    if (code == CV_NOT_FOUND) {
+        report(context, "database", "not there yet: the first table makes it", NULL);
+        return CV_OK;
+    }
+    report(context, "database", database->path, code == CV_OK ? NULL : &own);
+    if (code != CV_OK && err)
+        *err = own;
+    return code;
+}
+
 static void sqlite_free(struct cv_sql_database *base)
 {
     struct sqlite_database *database = (struct sqlite_database *)base;
@@ -285,6 +302,7 @@ static void sqlite_free(struct cv_sql_database *base)
 static const struct cv_sql_database_ops sqlite_ops = {
     .open = sqlite_open,
     .run = sqlite_run,
+    .check = sqlite_check,
     .free = sqlite_free,
 };
 
