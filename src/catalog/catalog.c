@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_hadoop_catalog_ops};
+static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_hadoop_catalog_ops,
+                                                     &cv_rest_catalog_ops};
 
 #define SETTING(field) offsetof(struct cv_catalog_settings, field)
 
@@ -16,19 +17,21 @@ static const struct cv_option options[] = {
      .type = CV_OPTION_TEXT,
      .offset = SETTING(type),
      .flags = CV_OPTION_REQUIRED,
-     .help =
-         "Kind of catalog: sql (SQLite or PostgreSQL in the layout of Iceberg's JDBC catalog) or "
-         "hadoop (folders with version-hint.text)."},
+     .help = "Kind of catalog: rest (a server with Iceberg's REST interface), sql (SQLite or "
+             "PostgreSQL in the layout of Iceberg's JDBC catalog) or hadoop (folders with "
+             "version-hint.text)."},
     {.name = "uri",
      .type = CV_OPTION_TEXT,
      .offset = SETTING(uri),
-     .help = "Database of an sql catalog: sqlite:FILE, sqlite:///FILE or jdbc:sqlite:FILE; "
+     .help = "Address of a rest catalog, before /v1; database of an sql catalog: sqlite:FILE, "
+             "sqlite:///FILE or jdbc:sqlite:FILE; "
              "postgresql://user:password@host:port/database?sslmode=verify-full, or the same as "
              "postgresql+psycopg2: or jdbc:postgresql: writes it."},
     {.name = "warehouse",
      .type = CV_OPTION_TEXT,
      .offset = SETTING(warehouse),
-     .help = "Folder below which new tables lie, as <warehouse>/<namespace>/<table>."},
+     .help = "Folder below which new tables lie, as <warehouse>/<namespace>/<table>; of a rest "
+             "catalog the name that its server knows it by."},
     {.name = "catalog-name",
      .type = CV_OPTION_TEXT,
      .offset = SETTING(catalog_name),
@@ -171,7 +174,7 @@ static enum cv_code find_type(const char *type, const struct cv_catalog_ops **re
             return CV_OK;
         }
     (void)cv_fail(err, CV_UNSUPPORTED, "type %.100s is not supported", type);
-    cv_hint(err, "the types are sql and hadoop");
+    cv_hint(err, "the types are rest, sql and hadoop");
     return CV_UNSUPPORTED;
 }
 
@@ -289,15 +292,15 @@ enum cv_code cv_catalog_open_store(struct cv_catalog *catalog, const char *locat
     struct cv_store_config config = {.properties = &properties, .grants = &grants};
 
     cv_properties_copy(&properties, &catalog->store_properties);
-    if (vendee && catalog->ops->vend) {
-        config.refresh = vend;
-        config.refresh_context = (void *)vendee;
-        if (!entry)
-            CV_DO(vend((void *)vendee, &grants, err));
-    }
     if (entry) {
         cv_properties_copy(&properties, &entry->config);
         config.grants = &entry->grants;
+    } else if (vendee && catalog->ops->vend) {
+        CV_DO(vend((void *)vendee, &grants, err));
+    }
+    if (vendee && config.grants->count) {
+        config.refresh = vend;
+        config.refresh_context = (void *)vendee;
     }
     return cv_store_open(location, &config, ret_store, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Catalogs: find a table, change it atomically. One small vtable; implementations in sql/ (the
- * JDBC-catalog layout) and hadoop/ (version-hint). A catalog is used by one thread at a time, but
- * for what says "any thread". Adding one is a file and a row in catalog.c. */
+ * JDBC-catalog layout), hadoop/ (version-hint) and rest/ (a server). A catalog is used by one
+ * thread at a time, but for what says "any thread". Adding one is a file and a row in catalog.c. */
 #ifndef CALVE_CATALOG_CATALOG_H
 #define CALVE_CATALOG_CATALOG_H
 

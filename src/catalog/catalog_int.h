@@ -8,6 +8,7 @@
 
 extern const struct cv_catalog_ops cv_sql_catalog_ops;
 extern const struct cv_catalog_ops cv_hadoop_catalog_ops;
+extern const struct cv_catalog_ops cv_rest_catalog_ops;
 
 /* <warehouse>/<namespace…>/<table>; CV_CONFIG without a warehouse. */
 enum cv_code cv_catalog_warehouse_location(const char *warehouse, const struct cv_table_name *name,

@@ -101,6 +101,10 @@ struct cv_table_metadata {
 /* Reads metadata.json, plain or gzip (by its first bytes). */
 enum cv_code cv_table_metadata_read(const void *bytes, size_t length,
                                     struct cv_table_metadata **ret_metadata, struct cv_error *err);
+/* The same from a node of a parsed document, which may be freed then. */
+enum cv_code cv_table_metadata_read_json(const struct cv_json *json,
+                                         struct cv_table_metadata **ret_metadata,
+                                         struct cv_error *err);
 void cv_table_metadata_free(struct cv_table_metadata *metadata);
 CV_DEFINE_CLEANUP(struct cv_table_metadata *, cv_table_metadata_free)
 /* A copy to change and commit. It shares what never changes (each snapshot, the definitions), so

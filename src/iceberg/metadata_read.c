@@ -503,17 +503,14 @@ static enum cv_code read_document(struct reader *reader)
     return read_rest(reader);
 }
 
-static enum cv_code read_plain(const void *bytes, size_t length,
-                               struct cv_table_metadata **ret_metadata, struct cv_error *err)
+enum cv_code cv_table_metadata_read_json(const struct cv_json *json,
+                                         struct cv_table_metadata **ret_metadata,
+                                         struct cv_error *err)
 {
-    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
     CV_CLEANUP(reader_release)
     struct reader reader = {.scratch = CV_BUF_INIT(CV_METADATA_BYTES_MAX), .err = err};
 
-    if (length > CV_METADATA_BYTES_MAX)
-        return cv_fail(err, CV_LIMIT, "more than %zu bytes", CV_METADATA_BYTES_MAX);
-    CV_DO(cv_json_parse(bytes, length, &json, err));
     metadata = cv_alloc(sizeof *metadata);
     metadata->definitions = cv_table_definitions_new();
     reader.root = json;
@@ -522,6 +519,17 @@ static enum cv_code read_plain(const void *bytes, size_t length,
     CV_DO(read_document(&reader));
     *ret_metadata = cv_steal(metadata);
     return CV_OK;
+}
+
+static enum cv_code read_plain(const void *bytes, size_t length,
+                               struct cv_table_metadata **ret_metadata, struct cv_error *err)
+{
+    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
+
+    if (length > CV_METADATA_BYTES_MAX)
+        return cv_fail(err, CV_LIMIT, "more than %zu bytes", CV_METADATA_BYTES_MAX);
+    CV_DO(cv_json_parse(bytes, length, &json, err));
+    return cv_table_metadata_read_json(json, ret_metadata, err);
 }
 
 enum cv_code cv_table_metadata_read(const void *bytes, size_t length,

@@ -18,6 +18,7 @@
     X(DELETE, "delete")                                                                            \
     X(CATALOG_READ, "catalog-read")                                                                \
     X(CATALOG_COMMIT, "catalog-commit")                                                            \
+    X(CATALOG_REPORT, "catalog-report") /* metrics, nobody waits for them */                       \
     X(TOKEN, "token") /* credentials and tokens */                                                 \
     X(RETRY, "retry") /* of any kind, sent again; counted in its kind too */
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commit attempts. Safe against an answer that is lost: every attempt carries the same snapshot id
- * and swaps against the metadata location that it was built on, so of two requests on the way only
- * one can land, and whichever did is recognised by its snapshot id. */
+ * and swaps against the metadata location (a catalog that writes the metadata: against the refs)
+ * that it was built on, so of two requests on the way only one can land, and whichever did is
+ * recognised by its snapshot id. */
 #include "table/commit.h"
 
 #include "base/fault.h"
 #include "base/time.h"
+#include "iceberg/metadata_diff.h"
 #include "table/produce.h"
 
 #include <stdlib.h>
@@ -123,6 +125,9 @@ static bool has_landed(const struct cv_commit *commit)
         return true;
     if (is_at_own_bytes(commit) || is_own_file(commit, commit->table->metadata_location))
         return true;
+    if (commit->sent_next && commit->snapshot_id < 0 &&
+        cv_metadata_diff_is_in(commit->sent_base, commit->sent_next, metadata))
+        return true;
     for (size_t i = 0; i < metadata->metadata_log_count; i++)
         if (is_own_file(commit, metadata->metadata_log[i].file))
             return true;
@@ -130,7 +135,9 @@ static bool has_landed(const struct cv_commit *commit)
 }
 
 /* After a swap without an answer. CV_OK: it landed. CV_CONFLICT: the table moved on without it, and
- * it cannot land any more. CV_UNKNOWN: not to be told, or it may still be on its way. */
+ * it cannot land any more; or the catalog checks refs, so that it may be sent again with the same
+ * snapshot id: whichever comes first moves the ref, and the other is refused. CV_UNKNOWN: not to be
+ * told, or it may still be on its way. */
 static enum cv_code resolve_unknown(struct cv_commit *commit, const struct retry_settings *settings,
                                     struct cv_error *err)
 {
@@ -146,6 +153,8 @@ static enum cv_code resolve_unknown(struct cv_commit *commit, const struct retry
             continue;
         if (has_landed(commit))
             return CV_OK;
+        if (commit->table->catalog->ops->writes_metadata)
+            return cv_fail(err, CV_CONFLICT, "the catalog did not carry the commit out");
         if (strcmp(commit->table->metadata_location, base) != 0)
             return cv_fail(err, CV_CONFLICT, "another commit was first: %s",
                            commit->table->metadata_location);
@@ -164,7 +173,19 @@ static void remove_dropped_metadata(struct cv_table *table, const char **files, 
         (void)cv_store_remove(table->store, files[i], NULL);
 }
 
-/* The swap itself. The copy becomes the table's metadata when it succeeds. */
+/* A change without a snapshot id leaves no other trace: the states are kept to compare. */
+static void note_sent(struct cv_commit *commit, const struct cv_table_metadata *next)
+{
+    if (commit->snapshot_id >= 0 || !commit->table->catalog->ops->writes_metadata)
+        return;
+    cv_table_metadata_free(commit->sent_base);
+    cv_table_metadata_free(commit->sent_next);
+    commit->sent_base = cv_table_metadata_copy(commit->table->metadata);
+    commit->sent_next = cv_table_metadata_copy(next);
+}
+
+/* The swap itself. The copy, or what the catalog made of it, becomes the table's metadata when it
+ * succeeds. */
 static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **next,
                          const char *file, uint64_t hash, struct cv_error *err)
 {
@@ -173,11 +194,14 @@ static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **ne
     struct cv_catalog_change change = {table->metadata_location, table->metadata, *next, file};
 
     CV_DO(cv_fault_pass("commit-sent", err));
+    note_sent(commit, *next);
     CV_DO(table->catalog->ops->commit(table->catalog, &table->name, &change, &commit->arena, &entry,
                                       err));
     if (cv_fault_pass("commit-done", NULL) != CV_OK)
         return cv_fail(err, CV_UNKNOWN, "fault point commit-done"); /* as if no answer came */
-    cv_table_install(table, cv_steal(*next), entry.metadata_location, hash);
+    table->queue_count = cv_commit_queue_count(table->queue, true);
+    cv_table_install(table, entry.metadata ? cv_steal(entry.metadata) : cv_steal(*next),
+                     entry.metadata_location, hash);
     return CV_OK;
 }
 
@@ -215,27 +239,45 @@ static enum cv_code swap_in_turn(struct cv_commit *commit, struct cv_table_metad
     return code;
 }
 
+/* What fell off the metadata log. */
+struct dropped {
+    const char **files;
+    size_t count;
+};
+
+/* Not where the catalog does it. */
+static enum cv_code write_metadata(struct cv_commit *commit, struct cv_table_metadata *next,
+                                   struct dropped *ret_dropped, const char **ret_file,
+                                   uint64_t *ret_hash, struct cv_error *err)
+{
+    struct cv_table *table = commit->table;
+
+    if (table->catalog->ops->writes_metadata)
+        return CV_OK;
+    cv_table_metadata_log_base(next, table->metadata_location, table->metadata->last_updated_ms,
+                               &ret_dropped->files, &ret_dropped->count);
+    CV_DO(cv_table_write_metadata(table->catalog, table->store, next, table->metadata_location,
+                                  &commit->arena, ret_file, ret_hash, err));
+    note_file(commit, *ret_file, commit->attempt)->hash = *ret_hash;
+    return CV_OK;
+}
+
 static enum cv_code write_and_swap(struct cv_commit *commit,
                                    const struct cv_commit_operation *operation,
                                    struct cv_table_metadata **next, struct cv_error *err)
 {
     struct cv_table *table = commit->table;
-    const char **dropped = NULL;
-    size_t dropped_count = 0;
-    const char *file;
-    uint64_t hash;
+    struct dropped dropped = {0};
+    const char *file = NULL;
+    uint64_t hash = 0;
 
-    cv_table_metadata_log_base(*next, table->metadata_location, table->metadata->last_updated_ms,
-                               &dropped, &dropped_count);
-    CV_DO(cv_table_write_metadata(table->catalog, table->store, *next, table->metadata_location,
-                                  &commit->arena, &file, &hash, err));
-    note_file(commit, file, commit->attempt)->hash = hash;
+    CV_DO(write_metadata(commit, *next, &dropped, &file, &hash, err));
     CV_DO(cv_fault_pass("metadata-written", err));
     CV_DO(sync_files(commit, operation, err));
     CV_DO(swap_in_turn(commit, next, file, hash, err));
     if (commit->rows)
         cv_table_cache_manifests(table, commit->snapshot_id, commit->rows, commit->row_count);
-    remove_dropped_metadata(table, dropped, dropped_count);
+    remove_dropped_metadata(table, dropped.files, dropped.count);
     return CV_OK;
 }
 
@@ -246,13 +288,30 @@ static void choose_snapshot_id(struct cv_commit *commit)
         commit->snapshot_id = cv_random_id();
 }
 
+/* A catalog that checks each change itself needs no look beforehand: nobody else commits most of
+ * the time, and who does is noticed by the conflict. What this process committed by the way of the
+ * queue is known. */
+static enum cv_code refresh(struct cv_commit *commit, struct cv_error *err)
+{
+    struct cv_table *table = commit->table;
+    uint64_t count = cv_commit_queue_count(table->queue, false);
+
+    commit->assumed = commit->attempt == 1 && table->catalog->ops->writes_metadata &&
+                      table->commit_class == CV_COMMIT_APPEND && count == table->queue_count;
+    if (commit->assumed)
+        return CV_OK;
+    CV_DO(cv_table_refresh(table, err));
+    table->queue_count = count;
+    return CV_OK;
+}
+
 static enum cv_code attempt_once(struct cv_commit *commit,
                                  const struct cv_commit_operation *operation, bool *ret_done,
                                  struct cv_error *err)
 {
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
 
-    CV_DO(cv_table_refresh(commit->table, err));
+    CV_DO(refresh(commit, err));
     if (commit->attempt > 1 && has_landed(commit)) {
         commit->keep_files = true; /* the conflict was with our own success */
         return CV_OK;
@@ -310,6 +369,13 @@ static void give_up(struct cv_commit *commit, int refused, struct cv_error *err)
             "other writers were first each time; commit.retry.num-retries allows more attempts");
 }
 
+/* Whether newer metadata than the assumed could make a difference. */
+static bool depends_on_base(enum cv_code code, bool done)
+{
+    return done || code == CV_CONFLICT || code == CV_CONTRADICTION || code == CV_NOT_FOUND ||
+           code == CV_SCHEMA || code == CV_CONFIG || code == CV_USAGE;
+}
+
 static enum cv_code attempt_all(struct cv_commit *commit,
                                 const struct cv_commit_operation *operation, bool *ret_done,
                                 struct cv_error *err)
@@ -322,10 +388,19 @@ static enum cv_code attempt_all(struct cv_commit *commit,
         enum cv_code code = attempt_until_known(commit, operation, &settings, ret_done, err);
         int refused = commit->attempt - commit->overtaken;
 
+        if (commit->assumed && commit->stage == CV_COMMIT_BUILDING &&
+            depends_on_base(code, *ret_done)) {
+            *ret_done = false;
+            continue;
+        }
         if (code != CV_CONFLICT || commit->stage == CV_COMMIT_BUILDING)
             return code;
         if (commit->stage == CV_COMMIT_OVERTAKEN)
             continue;
+        if (commit->assumed && !commit->keep_files) {
+            commit->overtaken++;
+            continue;
+        }
         if (refused > settings.retries ||
             (cv_monotonic_us() - start) / CV_US_PER_MS > settings.total_ms) {
             give_up(commit, refused, err);
@@ -348,6 +423,8 @@ static void remove_files(struct cv_commit *commit, bool all)
 
 static void commit_release(struct cv_commit *commit)
 {
+    cv_table_metadata_free(commit->sent_base);
+    cv_table_metadata_free(commit->sent_next);
     free(commit->files);
     cv_arena_release(&commit->arena);
 }

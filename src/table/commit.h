@@ -36,6 +36,9 @@ struct cv_commit {
     struct cv_commit_file *files; /* own manifests, lists and metadata files */
     size_t file_count, file_capacity;
     size_t manifest_count; /* written so far; numbers their names */
+    bool assumed;          /* the attempt was built on metadata that was not read anew for it */
+    /* the last change that was sent without a plain refusal, where no file of it tells; owned */
+    struct cv_table_metadata *sent_base, *sent_next;
     /* what build() made, for the table's cache of manifests; NULL = nothing to remember */
     const struct cv_manifest_file *rows;
     size_t row_count;

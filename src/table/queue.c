@@ -11,6 +11,7 @@ struct cv_commit_queue {
     pthread_cond_t left;
     bool held;
     size_t appends_waiting;
+    uint64_t commits;
 };
 
 struct cv_commit_queue *cv_commit_queue_new(void)
@@ -54,4 +55,17 @@ void cv_commit_queue_leave(struct cv_commit_queue *queue)
     queue->held = false;
     (void)pthread_cond_broadcast(&queue->left);
     (void)pthread_mutex_unlock(&queue->lock);
+}
+
+uint64_t cv_commit_queue_count(struct cv_commit_queue *queue, bool add)
+{
+    uint64_t count;
+
+    if (!queue)
+        return 0;
+    (void)pthread_mutex_lock(&queue->lock);
+    queue->commits += add;
+    count = queue->commits;
+    (void)pthread_mutex_unlock(&queue->lock);
+    return count;
 }

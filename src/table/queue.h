@@ -11,6 +11,8 @@
 
 #include "base/memory.h"
 
+#include <stdint.h>
+
 #define CV_QUEUE_OVERTAKEN_MAX 8
 
 enum cv_commit_class {
@@ -26,5 +28,8 @@ CV_DEFINE_CLEANUP(struct cv_commit_queue *, cv_commit_queue_free)
 /* NULL queue: nothing to wait for. */
 void cv_commit_queue_enter(struct cv_commit_queue *queue, enum cv_commit_class commit_class);
 void cv_commit_queue_leave(struct cv_commit_queue *queue);
+/* Commits through this queue: whoever holds it counts its own, and sees whether others were. 0
+ * without a queue. */
+uint64_t cv_commit_queue_count(struct cv_commit_queue *queue, bool add);
 
 #endif

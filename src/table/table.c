@@ -271,31 +271,64 @@ static enum cv_code create_with_file(struct cv_table *table,
     return code;
 }
 
+/* The catalog makes the metadata, and chooses the location where none is given. */
+static enum cv_code create_in_catalog(struct cv_table *table, struct cv_table_create *create,
+                                      struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
+    struct cv_catalog_change change = {0};
+
+    if (!create->location)
+        create->location = "";
+    CV_DO(cv_table_metadata_create(create, &metadata, err));
+    change.next = metadata;
+    CV_DO(table->catalog->ops->create(table->catalog, &table->name, &change, &arena, &entry, err));
+    CV_DO(open_store(table, entry.metadata->location, &entry, err));
+    cv_table_install(table, cv_steal(entry.metadata), entry.metadata_location, 0);
+    return CV_OK;
+}
+
+static enum cv_code create_at(struct cv_table *table, const struct cv_table_create *create,
+                              struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
+    uint64_t hash;
+
+    CV_DO(open_store(table, create->location, NULL, err));
+    CV_DO(cv_table_metadata_create(create, &metadata, err));
+    CV_DO(create_with_file(table, metadata, &arena, &entry, &hash, err));
+    cv_table_install(table, cv_steal(metadata), entry.metadata_location, hash);
+    return CV_OK;
+}
+
 enum cv_code cv_table_create(struct cv_catalog *catalog, const char *name,
                              const struct cv_schema *schema, const struct cv_partition_spec *spec,
                              const struct cv_properties *properties, const char *location,
                              struct cv_table **ret_table, struct cv_error *err)
 {
     CV_CLEANUP(cv_table_freep) struct cv_table *table = new_table(catalog);
-    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *metadata = NULL;
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
     struct cv_table_create create = {location, schema, spec, properties};
-    uint64_t hash;
 
     CV_DO(cv_table_name_parse(name, &table->arena, &table->name, err));
     if (table->name.branch)
         return cv_fail(err, CV_CONFIG, "%s names a branch: a table is made without", name);
+    if (catalog->ops->writes_metadata) {
+        CV_TRY(create_in_catalog(table, &create, err), err, "table %s", name);
+        *ret_table = cv_steal(table);
+        return CV_OK;
+    }
     CV_DO(check_absent(table, err));
     if (location && catalog->ops->fixed_layout)
         return cv_fail(err, CV_CONFIG, "a %s catalog gives its tables their location",
                        catalog->ops->type);
     if (!location)
         CV_DO(catalog->ops->table_location(catalog, &table->name, &arena, &create.location, err));
-    CV_TRY(open_store(table, create.location, NULL, err), err, "table %s", name);
-    CV_TRY(cv_table_metadata_create(&create, &metadata, err), err, "table %s", name);
-    CV_TRY(create_with_file(table, metadata, &arena, &entry, &hash, err), err, "table %s", name);
-    cv_table_install(table, cv_steal(metadata), entry.metadata_location, hash);
+    CV_TRY(create_at(table, &create, err), err, "table %s", name);
     *ret_table = cv_steal(table);
     return CV_OK;
 }

@@ -21,6 +21,7 @@ struct cv_table {
     char *metadata_location;
     struct cv_commit_queue *queue; /* borrowed; NULL = nobody else in this process commits */
     enum cv_commit_class commit_class;
+    uint64_t queue_count;           /* of the queue's commits that the metadata has */
     uint64_t metadata_hash;         /* of the file's bytes, where names may come again */
     struct cv_arena manifest_arena; /* of the cached list below */
     int64_t manifest_snapshot_id;   /* whose manifest list is cached; -1 = none */
