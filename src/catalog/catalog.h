@@ -38,6 +38,7 @@ struct cv_catalog_settings {
 };
 
 extern const struct cv_option_table cv_catalog_options;
+extern const struct cv_option_table cv_rest_options; /* of type rest, besides */
 extern const struct cv_option_table cv_sql_options; /* of catalogs of type sql */
 
 /* The file of a "sqlite:FILE", "sqlite:///FILE" or "jdbc:sqlite:FILE" uri, as written there (a

@@ -37,6 +37,7 @@ static const struct cv_option_table *const tables[] = {
     &cv_value_option_table,
     &cv_sink_option_table,
     &cv_catalog_options,
+    &cv_rest_options,
     &cv_s3_options,
     &cv_sql_options,
     &cv_schedule_option_table,

@@ -109,7 +109,6 @@ struct cv_rest_catalog {
 };
 
 /* options.c */
-extern const struct cv_option_table cv_rest_options;
 /* Reads what of `properties` is the type's own; texts go to the arena. */
 enum cv_code cv_rest_settings_read(const struct cv_properties *properties, struct cv_arena *arena,
                                    struct cv_rest_settings *ret_settings, struct cv_error *err);
