@@ -306,6 +306,8 @@ enum cv_code cv_rest_send(struct cv_rest_catalog *catalog, const struct cv_rest_
     if (catalog->idempotency && (call->verb == CV_REST_COMMIT || call->verb == CV_REST_CREATE))
         sending.key = idempotency_key(&arena);
     policy.attempts = (int)catalog->settings.max_retries + 1;
+    policy.min_wait_ms = catalog->settings.retry_min_wait_ms;
+    policy.max_wait_ms = CV_MAX(policy.max_wait_ms, policy.min_wait_ms);
     cv_retry_begin(&sending.retry, &policy);
     for (;;) {
         int64_t retry_after_ms;

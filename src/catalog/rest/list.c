@@ -55,6 +55,7 @@ static enum cv_code list_pages(struct listing *listing, const char *path, const 
                                struct cv_error *err)
 {
     const char *token = "";
+    const char *last;
 
     for (int page = 0; token; page++) {
         CV_CLEANUP(cv_http_response_release) struct cv_http_response response = {0};
@@ -65,11 +66,14 @@ static enum cv_code list_pages(struct listing *listing, const char *path, const 
 
         if (page >= CV_REST_PAGES_MAX)
             return cv_fail(err, CV_LIMIT, "%s: more than %d pages", what, CV_REST_PAGES_MAX);
+        last = token;
         call.url = page_url(listing->catalog, path, parent, token, listing->arena);
         CV_DO(cv_rest_send(listing->catalog, &call, &response, NULL, err));
         CV_TRY(cv_rest_read_page(response.body.data, response.body.length, tables, listing->arena,
                                  &names, &count, &token, err),
                err, "%s", what);
+        if (token && strcmp(token, last) == 0)
+            return cv_fail(err, CV_FORMAT, "%s: a page names itself as the next one", what);
         for (size_t i = 0; i < count; i++)
             CV_DO(add_name(found, names[i], tables ? CV_REST_TABLES_MAX : CV_REST_NAMESPACES_MAX,
                            tables ? "tables" : "namespaces", err));

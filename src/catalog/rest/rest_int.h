@@ -54,7 +54,8 @@ struct cv_rest_settings {
     struct cv_properties headers;
     int64_t connect_timeout_ms;
     int64_t timeout_ms;
-    int64_t max_retries; /* -1 = by the policy */
+    int64_t max_retries;
+    int64_t retry_min_wait_ms;
     int64_t page_size;   /* 0 = the server's */
     bool metrics_enabled;
     const char *ca_file;
