@@ -259,7 +259,7 @@ static enum cv_code write_metadata(struct cv_commit *commit, struct cv_table_met
     CV_DO(cv_table_write_metadata(table->catalog, table->store, next, table->metadata_location,
                                   &commit->arena, ret_file, ret_hash, err));
     note_file(commit, *ret_file, commit->attempt)->hash = *ret_hash;
-    return CV_OK;
+    return cv_fault_pass("metadata-written", err);
 }
 
 static enum cv_code write_and_swap(struct cv_commit *commit,
@@ -272,7 +272,6 @@ static enum cv_code write_and_swap(struct cv_commit *commit,
     uint64_t hash = 0;
 
     CV_DO(write_metadata(commit, *next, &dropped, &file, &hash, err));
-    CV_DO(cv_fault_pass("metadata-written", err));
     CV_DO(sync_files(commit, operation, err));
     CV_DO(swap_in_turn(commit, next, file, hash, err));
     if (commit->rows)
