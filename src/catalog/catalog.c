@@ -37,6 +37,18 @@ static const struct cv_option options[] = {
      .offset = SETTING(catalog_name),
      .help = "Name under which an sql catalog keeps its rows, when it is another one than the "
              "catalog's name here."},
+    {.name = "io-impl",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Accepted: files are read and written by the scheme of their location."},
+    {.name = "py-io-impl",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Accepted: files are read and written by the scheme of their location."},
+    {.name = "cache-enabled",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Accepted: a table's metadata is kept and asked for anew when it may have changed."},
+    {.name = "cache.expiration-interval-ms",
+     .type = CV_OPTION_ACCEPTED,
+     .help = "Accepted: a table's metadata is kept and asked for anew when it may have changed."},
 };
 
 const struct cv_option_table cv_catalog_options = {
@@ -186,11 +198,12 @@ static const char *find_type_name(const struct cv_properties *properties)
     return NULL;
 }
 
-/* Each key belongs to every catalog, to the store, or to the catalog's type, which reads it in
+/* Each key belongs to every catalog, to the stores of its tables, or to its type, which reads it in
  * open(). */
 static enum cv_code read_settings(const struct cv_properties *properties,
                                   const struct cv_catalog_ops *ops,
-                                  struct cv_catalog_settings *settings, struct cv_arena *arena,
+                                  struct cv_catalog_settings *settings,
+                                  struct cv_properties *store_properties, struct cv_arena *arena,
                                   struct cv_error *err)
 {
     const struct cv_option_table *const tables[] = {&cv_catalog_options, &cv_s3_options,
@@ -202,30 +215,29 @@ static enum cv_code read_settings(const struct cv_properties *properties,
         size_t which;
 
         CV_DO(cv_options_find(tables, table_count, item->key, &which, err));
-        if (which == 0)
-            CV_DO(cv_options_set(tables[0], settings, arena, item->key, item->value, err));
+        if (tables[which] == &cv_catalog_options)
+            CV_DO(cv_options_set(tables[which], settings, arena, item->key, item->value, err));
+        else if (tables[which] == &cv_s3_options)
+            cv_properties_set(store_properties, item->key, item->value);
     }
     return CV_OK;
 }
 
-static void keep_store_properties(struct cv_properties *to, const struct cv_properties *properties)
+static enum cv_code check_store(const struct cv_properties *properties, struct cv_arena *arena,
+                                struct cv_error *err)
 {
-    static const struct cv_option_table *const store[] = {&cv_s3_options};
+    struct cv_s3_settings settings = {0};
+    enum cv_code code = cv_s3_settings_init(&settings, properties, arena, err);
 
-    for (size_t i = 0; i < properties->count; i++) {
-        const struct cv_property *item = &properties->items[i];
-        size_t which;
-
-        if (cv_options_find(store, 1, item->key, &which, NULL) == CV_OK &&
-            !cv_properties_get(to, item->key))
-            cv_properties_set(to, item->key, item->value);
-    }
+    cv_s3_settings_release(&settings);
+    return code;
 }
 
 static enum cv_code open_catalog(const char *name, const struct cv_properties *properties,
                                  struct cv_catalog **ret_catalog, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_properties_release) struct cv_properties store_properties = {0};
     struct cv_catalog_settings settings = {0};
     const char *type = find_type_name(properties);
     const struct cv_catalog_ops *ops;
@@ -234,9 +246,10 @@ static enum cv_code open_catalog(const char *name, const struct cv_properties *p
     if (!type)
         return cv_options_check_required(&cv_catalog_options, &settings, err);
     CV_DO(find_type(type, &ops, err));
-    CV_DO(read_settings(properties, ops, &settings, &arena, err));
+    CV_DO(read_settings(properties, ops, &settings, &store_properties, &arena, err));
+    CV_DO(check_store(&store_properties, &arena, err));
     CV_DO(ops->open(name, &settings, properties, ret_catalog, err));
-    keep_store_properties(&(*ret_catalog)->store_properties, properties);
+    cv_properties_copy(&(*ret_catalog)->store_properties, &store_properties);
     return CV_OK;
 }
 
