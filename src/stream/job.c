@@ -262,6 +262,7 @@ static void resolve_catalog(const struct cv_job_file *file, struct cv_properties
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const char *uri = cv_properties_get(properties, "uri");
     const char *warehouse = cv_properties_get(properties, "warehouse");
+    const char *type = cv_properties_get(properties, "type"); /* a rest server has names for them */
     const char *path = uri ? cv_catalog_uri_file(uri) : NULL;
 
     if (path)
@@ -273,7 +274,8 @@ static void resolve_catalog(const struct cv_job_file *file, struct cv_properties
 
         if (cv_location_local_path(warehouse, local))
             cv_properties_set(properties, "warehouse", cv_arena_printf(&arena, "file://%s", local));
-    } else if (warehouse && !strstr(warehouse, "://")) {
+    } else if (warehouse && !strstr(warehouse, "://") &&
+               !(type && cv_text_equal_nocase(type, "rest"))) {
         cv_properties_set(
             properties, "warehouse",
             cv_arena_printf(&arena, "file://%s", cv_path_resolve(file->folder, warehouse, &arena)));
