@@ -118,6 +118,7 @@ struct s3_request {
     size_t response_bytes_max;
     size_t expected_bytes; /* of the answer, as far as it is known; allows more time */
     int attempts_max;      /* 0 = as the store's policy says */
+    bool tagged;           /* a success has an ETag and no body */
     bool xml;              /* a success has an XML body, and an <Error> in it is a failure */
     bool conditional;      /* 412 is an answer and not worth a message */
 };

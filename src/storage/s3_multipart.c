@@ -72,6 +72,7 @@ enum cv_code s3_multipart_send(const struct s3_upload *upload, int part, const v
                        &at, &request, err));
     request.body = bytes;
     request.body_length = length;
+    request.tagged = true;
     if (upload->store->settings.checksum) {
         s3_md5_text(bytes, length, md5);
         s3_request_header(&request, "Content-MD5", md5);

@@ -233,6 +233,15 @@ static enum verdict judge_refusal(struct call *call)
     return FAILED;
 }
 
+/* A body in the place of an ETag is what something on the way says. */
+static bool is_foreign(const struct call *call)
+{
+    const struct cv_http_response *http = &call->answer->http;
+
+    return call->request->tagged && http->body.length &&
+           !cv_http_response_header(http, "ETag").length;
+}
+
 static enum verdict judge(struct call *call)
 {
     struct s3_answer *answer = call->answer;
@@ -241,6 +250,12 @@ static enum verdict judge(struct call *call)
 
     if (status == 412 && call->request->conditional)
         return DONE;
+    if (status >= 200 && status < 300 && is_foreign(call)) {
+        (void)snprintf(answer->error.message, sizeof answer->error.message,
+                       "the answer is not one of an S3 service");
+        answer->lost = true;
+        return AGAIN;
+    }
     if (status >= 200 && status < 300) {
         if (!call->request->xml || !body->length || body->length > S3_ERROR_BYTES_MAX ||
             !memmem(body->data, body->length, "<Error", 6) ||

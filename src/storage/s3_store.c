@@ -288,6 +288,7 @@ enum cv_code s3_put_object(struct s3_store *store, const char *location, const v
         .key = at.key,
         .body = length ? bytes : "",
         .body_length = length,
+        .tagged = true,
         .conditional = only_new,
     };
 

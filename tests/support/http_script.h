@@ -145,18 +145,20 @@ static inline bool script_serve_one(struct script_server *server, int connection
 {
     struct script_request request = {0};
     struct script_rule rule;
+    bool is_head;
 
     if (!script_receive(connection, &request)) {
         free(request.head);
         cv_buf_release(&request.body);
         return false;
     }
+    is_head = strncmp(request.head, "HEAD ", 5) == 0;
     (void)pthread_mutex_lock(&server->lock);
     rule = script_choose(server, request.head);
     if (server->request_count < SCRIPT_REQUESTS_MAX)
         server->requests[server->request_count++] = request;
     (void)pthread_mutex_unlock(&server->lock);
-    return script_answer(connection, &rule, strncmp(request.head, "HEAD ", 5) == 0);
+    return script_answer(connection, &rule, is_head);
 }
 
 static inline void *script_serve(void *context)
@@ -235,6 +237,16 @@ static inline void script_rule(struct script_server *server, struct script_rule 
     assert_true(server->rule_count < SCRIPT_RULES_MAX);
     server->rules[server->rule_count++] = rule;
     (void)pthread_mutex_unlock(&server->lock);
+}
+
+static inline size_t script_total(struct script_server *server)
+{
+    size_t count;
+
+    (void)pthread_mutex_lock(&server->lock);
+    count = server->request_count;
+    (void)pthread_mutex_unlock(&server->lock);
+    return count;
 }
 
 /* How many requests matched; only when nothing is under way. */

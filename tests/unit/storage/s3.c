@@ -88,7 +88,7 @@ static void a_whole_read_is_one_request(void **state)
     CV_ASSERT_OK(cv_store_read(store, "s3a://b/k +%=\xc3\xbc/a", 5, &bytes, &err), &err);
     assert_int_equal(bytes.length, 5);
     assert_memory_equal(bytes.data, "hello", 5);
-    assert_int_equal(server.request_count, 1);
+    assert_int_equal(script_total(&server), 1);
     assert_non_null(
         strstr(script_get(&server, "GET", 0)->head, "AWS4-HMAC-SHA256 Credential=AKID/"));
     cv_buf_clear(&bytes);
@@ -171,7 +171,7 @@ static void errors_have_codes_and_say_what_to_do(void **state)
     CV_ASSERT_FAILS(read_key(store, "proxy"), CV_IO, "404", &err);
     rule("DELETE /b/proxy", 404, NULL, "<html>no such site</html>");
     CV_ASSERT_FAILS(cv_store_remove(store, "s3://b/proxy", &err), CV_IO, "404", &err);
-    assert_int_equal(server.request_count, 8); /* none was sent again */
+    assert_int_equal(script_total(&server), 8); /* none was sent again */
     cv_store_free(store);
 }
 
@@ -195,7 +195,7 @@ static void what_passes_is_waited_out(void **state)
         rule_once("GET /b/k", passing[i].status, NULL, passing[i].body);
         rule("GET /b/k", 200, NULL, "x");
         CV_ASSERT_OK(read_key(store, "k"), &err);
-        assert_int_equal(server.request_count, 2);
+        assert_int_equal(script_total(&server), 2);
     }
     for (int i = 0; i < 2; i++) {
         script_reset(&server);
@@ -216,7 +216,7 @@ static void waiting_has_a_limit(void **state)
     CV_ASSERT_FAILS(read_key(store, "k"), CV_IO, "503 SlowDown", &err);
     assert_true(err.flags & CV_ERROR_RETRIABLE);
     assert_non_null(strstr(err.hint, "4 attempts"));
-    assert_int_equal(server.request_count, 4);
+    assert_int_equal(script_total(&server), 4);
     assert_int_equal(store->counts.sent[CV_REQUEST_RETRY], 3);
     CV_ASSERT_FAILS(read_key(store, "drop"), CV_IO, "cannot read s3://b/drop", &err);
     assert_true(err.flags & CV_ERROR_RETRIABLE);
@@ -278,7 +278,7 @@ static void ended_credentials_are_renewed_once(void **state)
     assert_int_equal(refreshed, 1);
     assert_non_null(strstr(script_get(&server, "*FRESH1", 0)->head, "token"));
     CV_ASSERT_OK(read_key(store, "t/k"), &err);
-    assert_int_equal(server.request_count, 4);
+    assert_int_equal(script_total(&server), 4);
     script_reset(&server);
     rule("*FRESH1", 403, NULL, ""); /* HEAD is answered without a word */
     rule("*FRESH2", 200, "Content-Length: 7\r\n", NULL);
@@ -304,7 +304,7 @@ static void why_credentials_could_not_be_renewed(void **state)
     rule("GET", 400, NULL, ERROR("ExpiredToken"));
     CV_ASSERT_FAILS(read_key(store, "k"), CV_AUTH, "ExpiredToken", &err);
     assert_non_null(strstr(err.hint, "the catalog is away"));
-    assert_int_equal(server.request_count, 1);
+    assert_int_equal(script_total(&server), 1);
     cv_store_free(store);
 }
 
@@ -315,7 +315,7 @@ static void static_credentials_are_not_renewed(void **state)
     (void)state;
     rule("GET", 400, NULL, ERROR("ExpiredToken"));
     CV_ASSERT_FAILS(read_key(store, "k"), CV_AUTH, "ExpiredToken", &err);
-    assert_int_equal(server.request_count, 1);
+    assert_int_equal(script_total(&server), 1);
     cv_store_free(store);
 }
 
@@ -328,14 +328,14 @@ static void a_wrong_clock_is_put_right(void **state)
     rule("*x-amz-date: 20331115T1245", 200, NULL, "x");
     CV_ASSERT_OK(read_key(store, "k"), &err);
     CV_ASSERT_OK(read_key(store, "k"), &err);
-    assert_int_equal(server.request_count, 3);
+    assert_int_equal(script_total(&server), 3);
     rule("GET", 403, "Date: Tue, 15 Nov 2033 12:45:26 GMT\r\n", ERROR("RequestTimeTooSkewed"));
     cv_store_free(store);
     store = open_store();
     rule("GET", 403, "Date: Tue, 15 Nov 2033 12:45:26 GMT\r\n", ERROR("RequestTimeTooSkewed"));
     CV_ASSERT_FAILS(read_key(store, "k"), CV_AUTH, "RequestTimeTooSkewed", &err);
     assert_non_null(strstr(err.hint, "clock of this machine"));
-    assert_int_equal(server.request_count, 2);
+    assert_int_equal(script_total(&server), 2);
     cv_store_free(store);
 }
 
@@ -348,7 +348,7 @@ static void the_region_of_a_bucket_is_learnt(void **state)
     rule("GET", 301, "x-amz-bucket-region: eu-west-3\r\n", ERROR("PermanentRedirect"));
     CV_ASSERT_OK(read_key(store, "k"), &err);
     CV_ASSERT_OK(read_key(store, "k"), &err);
-    assert_int_equal(server.request_count, 3);
+    assert_int_equal(script_total(&server), 3);
     cv_store_free(store);
     store = open_store();
     rule("*/ap-south-1/s3/aws4_request", 200, NULL, "x");
@@ -359,7 +359,7 @@ static void the_region_of_a_bucket_is_learnt(void **state)
     store = open_store();
     rule("GET", 301, "x-amz-bucket-region: us-east-1\r\n", ERROR("PermanentRedirect"));
     CV_ASSERT_FAILS(read_key(store, "k"), CV_IO, "301 PermanentRedirect", &err);
-    assert_int_equal(server.request_count, 1);
+    assert_int_equal(script_total(&server), 1);
     cv_store_free(store);
 }
 
@@ -374,12 +374,12 @@ static void put_new_is_probed_and_kept(void **state)
     rule_once("PUT /b/o/1", 200, NULL, NULL);
     rule("PUT /b/o/1", 412, NULL, ERROR("PreconditionFailed"));
     CV_ASSERT_OK(cv_store_put(store, "s3://b/o/1", "one", 3, CV_PUT_NEW, &err), &err);
-    assert_int_equal(server.request_count, 4);
+    assert_int_equal(script_total(&server), 4);
     assert_non_null(strstr(script_get(&server, "PUT /b/o/1", 0)->head, "\r\nIf-None-Match: *\r\n"));
     assert_memory_equal(script_get(&server, "PUT /b/o/1", 0)->body.data, "one", 3);
     CV_ASSERT_FAILS(cv_store_put(store, "s3://b/o/1", "one", 3, CV_PUT_NEW, &err), CV_EXISTS,
                     "s3://b/o/1 exists already", &err);
-    assert_int_equal(server.request_count, 5);
+    assert_int_equal(script_total(&server), 5);
     cv_store_free(store);
 }
 
@@ -422,7 +422,7 @@ static void a_store_that_ignores_the_condition_is_refused(void **state)
         CV_ASSERT_FAILS(cv_store_put(store, "s3://b/o/1", "one", 3, CV_PUT_NEW, &err),
                         CV_UNSUPPORTED, "If-None-Match", &err);
     assert_int_equal(script_count(&server, "PUT /b/o/1"), 0);
-    assert_int_equal(server.request_count, 3);
+    assert_int_equal(script_total(&server), 3);
     CV_ASSERT_OK(cv_store_put(store, "s3://b/o/1", "one", 3, CV_PUT_REPLACE, &err), &err);
     cv_store_free(store);
 }
@@ -468,7 +468,7 @@ static void listing_goes_on_and_decodes(void **state)
     rule("GET", 200, NULL, ERROR("AccessDenied"));
     CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_IO,
                     "200 AccessDenied", &err);
-    assert_int_equal(server.request_count, 2);
+    assert_int_equal(script_total(&server), 2);
     cv_store_free(store);
 }
 
@@ -493,7 +493,7 @@ static void open_uploads_are_listed_and_aborted(void **state)
     rule("DELETE /b/t/a?uploadId=U1", 204, NULL, NULL);
     rule("DELETE /b/t/b?uploadId=U2", 404, NULL, ERROR("NoSuchUpload"));
     CV_ASSERT_OK(cv_store_uploads(store, "s3://b/t", take_upload, store, &err), &err);
-    assert_int_equal(server.request_count, 4);
+    assert_int_equal(script_total(&server), 4);
     cv_store_free(store);
 }
 

@@ -104,7 +104,7 @@ static void a_small_file_is_one_put(void **state)
     rule("PUT /b/k HTTP", 200, NULL, NULL, 0);
     CV_ASSERT_OK(cv_output_close(write_well(store, 7 * MIB), &err), &err); /* below 1.5 parts */
     CV_ASSERT_OK(cv_output_close(write_well(store, 0), &err), &err);
-    assert_int_equal(server.request_count, 2);
+    assert_int_equal(script_total(&server), 2);
     assert_int_equal(script_get(&server, "PUT", 0)->body.length, 7 * MIB);
     assert_int_equal(script_get(&server, "PUT", 1)->body.length, 0);
     assert_non_null(strstr(script_get(&server, "PUT", 1)->head, "\r\nContent-Length: 0\r\n"));
@@ -127,7 +127,7 @@ static void a_large_file_goes_in_parts(void **state)
     script_upload();
     rule("POST /b/k?uploadId=U%201 HTTP", 200, NULL, COMPLETED, 0);
     CV_ASSERT_OK(cv_output_close(write_well(store, 12 * MIB), &err), &err);
-    assert_int_equal(server.request_count, 5);
+    assert_int_equal(script_total(&server), 5);
     complete = script_get(&server, "POST /b/k?uploadId", 0);
     assert_int_equal(complete->body.length, strlen(body));
     assert_memory_equal(complete->body.data, body, strlen(body));
@@ -273,7 +273,7 @@ static void a_large_file_closed_unsynced(void **state)
     rule("DELETE", 204, NULL, NULL, 0);
     CV_ASSERT_OK(cv_output_close_unsynced(write_well(store, 12 * MIB), &err), &err);
     CV_ASSERT_OK(cv_store_sync(store, &location, 1, &err), &err);
-    assert_int_equal(server.request_count, wanted);
+    assert_int_equal(script_total(&server), wanted);
     CV_ASSERT_OK(cv_output_close_unsynced(write_well(store, 12 * MIB), &err), &err);
     CV_ASSERT_FAILS(cv_store_sync(store, &location, 1, &err), CV_NOT_FOUND, "NoSuchUpload", &err);
     assert_int_equal(script_count(&server, "DELETE"), 1);
@@ -290,6 +290,21 @@ static void a_store_ends_after_its_uploads(void **state)
         CV_ASSERT_OK(cv_store_write_unsynced(store, "s3://b/k", "x", 1, &err), &err);
     cv_store_free(store);
     assert_int_equal(script_count(&server, "PUT"), 20);
+}
+
+static void an_answer_of_something_on_the_way_is_none(void **state)
+{
+    struct cv_store *store = open_store();
+
+    (void)state;
+    rule("PUT /b/k", 200, NULL, "<html>log in</html>", 1);
+    rule("PUT /b/k", 200, "ETag: \"x\"\r\n", NULL, 1);
+    rule("PUT /b/k", 200, NULL, "<html>log in</html>", 0);
+    CV_ASSERT_OK(cv_store_write(store, "s3://b/k", "x", 1, &err), &err);
+    assert_int_equal(script_total(&server), 2);
+    CV_ASSERT_FAILS(cv_store_put(store, "s3://b/k", "x", 1, CV_PUT_REPLACE, &err), CV_IO,
+                    "cannot write s3://b/k: 200: the answer is not one of an S3 service", &err);
+    cv_store_free(store);
 }
 
 static void a_failed_put_is_deleted(void **state)
@@ -349,7 +364,7 @@ static void many_threads_write_at_once(void **state)
     for (int i = 0; i < 8; i++)
         assert_int_equal(writers[i].code, CV_OK);
     cv_store_free(store);
-    assert_int_equal(server.request_count, 8 * 20 + 2);
+    assert_int_equal(script_total(&server), 8 * 20 + 2);
 }
 
 static void parts_grow_so_that_ten_thousand_suffice(void **state)
@@ -377,6 +392,7 @@ int main(void)
         cmocka_unit_test(files_closed_unsynced_are_told_by_sync),
         cmocka_unit_test(a_large_file_closed_unsynced),
         cmocka_unit_test(a_store_ends_after_its_uploads),
+        cmocka_unit_test(an_answer_of_something_on_the_way_is_none),
         cmocka_unit_test(a_failed_put_is_deleted),
         cmocka_unit_test(many_threads_write_at_once),
         cmocka_unit_test(parts_grow_so_that_ten_thousand_suffice),
