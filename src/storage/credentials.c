@@ -211,10 +211,11 @@ static enum cv_code make_valid(struct cv_credential_source *source, struct cv_er
     if (code == CV_OK)
         return CV_OK;
     if (still_valid(source)) { /* the old ones serve to their end */
+        int64_t now_ms = cv_now_ms();
+        int64_t left_ms = source->current.expires_ms - now_ms;
+
         source->refresh_ms =
-            cv_now_ms() +
-            CV_MIN(FAILED_WAIT_MS,
-                   CV_MAX((source->current.expires_ms - cv_now_ms()) / 4, ASK_AGAIN_MS_MIN));
+            now_ms + CV_MIN(CV_MIN(FAILED_WAIT_MS, left_ms), CV_MAX(left_ms / 4, ASK_AGAIN_MS_MIN));
         return CV_OK;
     }
     if (err)

@@ -430,7 +430,7 @@ static void a_stop_cuts_a_request(void **state)
         cv_stop_request();
         right = get(&call, "/hang") == CV_CANCELLED;
         start_us = cv_monotonic_us() - start_us;
-        _exit(right && start_us > CV_HTTP_STOP_MS * 1000 && start_us < 8000000 ? 0 : 1);
+        _exit(right && start_us > CV_HTTP_STOP_MS * 1000 && start_us < 20000000 ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
@@ -444,7 +444,7 @@ static void a_body_that_stands_still_is_cut(void **state)
     (void)state;
     CV_ASSERT_FAILS(get(&call, "/slow"), CV_IO, "/slow moves less than", &err);
     assert_int_equal(err.flags, CV_ERROR_RETRIABLE);
-    assert_true(cv_monotonic_us() - start_us < (CV_HTTP_SLOW_MS + 4000) * CV_US_PER_MS);
+    assert_true(cv_monotonic_us() - start_us < (CV_HTTP_SLOW_MS + 15000) * CV_US_PER_MS);
     assert_int_equal(call.body.length, 0);
 }
 

@@ -33,7 +33,7 @@ static void the_server_s_wait_is_kept(void **state)
     assert_true(cv_retry_again(&retry, 120));
     assert_true(cv_monotonic_us() - start_us >= 120000);
     assert_false(cv_retry_again(&retry, 20000)); /* longer than there is time: at once */
-    assert_true(cv_monotonic_us() - start_us < 5000000);
+    assert_true(cv_monotonic_us() - start_us < 15000000);
 }
 
 static void the_time_in_all_has_a_limit(void **state)
@@ -47,7 +47,7 @@ static void the_time_in_all_has_a_limit(void **state)
     while (cv_retry_again(&retry, -1))
         ;
     assert_true(retry.attempt < 1000);
-    assert_true(cv_monotonic_us() - start_us < 2000000);
+    assert_true(cv_monotonic_us() - start_us < 10000000);
 }
 
 static void a_stop_ends_the_wait(void **state)
