@@ -319,7 +319,7 @@ the run failed: no row lost or doubled, every file that metadata names is there,
 *500 after*, *truncated*, *garbage*, *slow body*: the server has done it and its answer does not arrive as it should;
 *expired token*: ExpiredToken from S3, 419 from the catalog; *outage*: this and every later request is refused.
 
-`·` the run goes on, the request was sent again or was not needed · `S` the run stops with an error and goes on when started
+Blank: not run. `·` the run goes on, the request was sent again or was not needed · `S` the run stops with an error and goes on when started
 again · `o` files are left over until `remove-orphan-files` (the server could not be asked, or nobody could know whether a
 commit names them).
 """
