@@ -95,8 +95,6 @@ class Lake:
             self.warehouse_uri = f"file://{self.warehouse}"
         self.warehouse.mkdir(exist_ok=True)
         self.uri = self._open_catalog()
-        # Fault points that calve does not come by: a REST catalog writes the metadata file itself.
-        self.unpassed = {"metadata-written"} if self.catalog == "rest" else set()
         # What calve is told instead, where a test stands between; a property of None is left out.
         self.calve_uri = None
         self.calve_endpoint = None
