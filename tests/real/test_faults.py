@@ -202,8 +202,10 @@ def check_unavoidable(fault, strays):
 
 
 def check_orphans_found(net, table, strays):
-    found = maintain(net.lake, "remove-orphan-files", table, "--dry-run", *IDLE).check()
-    assert {local(row["orphan_file_location"]) for row in json.loads(found.out)} == strays
+    run = maintain(net.lake, "remove-orphan-files", table, "--dry-run", *IDLE).check()
+    found = {local(row["orphan_file_location"]) for row in json.loads(run.out)}
+    # Metadata files that fell out of the log of the newest hundred are orphans, too.
+    assert {p for p in found if not p.name.endswith(".metadata.json")} == strays
 
 
 @pytest.mark.timeout(3600)
@@ -327,16 +329,17 @@ the run failed: no row lost or doubled, every file that metadata names is there,
 *500 after*, *truncated*, *garbage*, *slow body*: the server has done it and its answer does not arrive as it should;
 *expired token*: ExpiredToken from S3, 419 from the catalog; *outage*: this and every later request is refused.
 
-Blank: not run. `·` the run goes on, the request was sent again or was not needed · `S` the run stops with an error and goes on when started
-again · `o` files are left over until `remove-orphan-files` (the server could not be asked, or nobody could know whether a
-commit names them).
+`·` the run goes on, the request was sent again or was not needed · `S` the run stops with an error and goes on when
+started again · `o` files are left over until `remove-orphan-files` (the server could not be asked, or nobody could know
+whether a commit names them) · blank: not in this run.
 """
 
 
 def write_report(path: pathlib.Path):
     lines = [HEAD]
     for part in dict.fromkeys(part for part, _ in outcomes):
-        lines += [f"\n## {part[0].upper()}{part[1:]}\n", "| request | " + " | ".join(ALL) + " |", "|---" * (len(ALL) + 1) + "|"]
+        lines += [f"\n## {part[0].upper()}{part[1:]}\n", "| request | " + " | ".join(ALL) + " |"]
+        lines.append("|---" * (len(ALL) + 1) + "|")
         for (of, kind), cells in outcomes.items():
             if of == part:
                 lines.append(f"| {kind} | " + " | ".join(cell(cells.get(fault, ())) for fault in ALL) + " |")
