@@ -42,7 +42,8 @@ static enum cv_code write_rows(struct drain *drain, struct cv_error *err)
     cv_batch_builder_clear(&drain->builder);
     drain->rows = 0;
     partition = cv_lane_partition(lane, drain->group);
-    if (!partition->parquet || partition->memory <= writer->config.memory_bytes / 2)
+    if (!partition->parquet ||
+        partition->memory - partition->held <= writer->config.memory_bytes / 2)
         return CV_OK;
     (void)atomic_fetch_add(&writer->groups_closed_early, 1);
     return cv_lane_flush(lane, partition, err);

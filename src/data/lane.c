@@ -31,9 +31,13 @@ struct cv_partition *cv_lane_partition(struct cv_lane *lane, uint32_t group)
 /* Keeps the lane's sum in step with what the partition holds now. */
 static void account(struct cv_lane *lane, struct cv_partition *partition)
 {
-    size_t memory =
-        partition->parquet ? cv_parquet_writer_memory(partition->parquet) + CV_DATA_FILE_BYTES : 0;
+    size_t memory = 0;
 
+    partition->held = 0;
+    if (partition->parquet) {
+        partition->held = CV_MAX(partition->output->held, (size_t)CV_DATA_FILE_BYTES);
+        memory = cv_parquet_writer_memory(partition->parquet) + partition->held;
+    }
     (void)atomic_fetch_add(&lane->memory, memory - partition->memory);
     partition->memory = memory;
 }
@@ -71,9 +75,11 @@ static enum cv_code open_file(struct cv_data_writer *writer, struct cv_lane *lan
         cv_output_abort(output);
         return code;
     }
-    CV_TRY(cv_parquet_writer_open(cv_unsynced_output(output), writer->schema, &lane->options,
-                                  &writer->settings.metrics, &partition->parquet, err),
+    output = cv_unsynced_output(output);
+    CV_TRY(cv_parquet_writer_open(output, writer->schema, &lane->options, &writer->settings.metrics,
+                                  &partition->parquet, err),
            err, "%.1024s", location);
+    partition->output = output;
     partition->location = location;
     partition->opened = atomic_fetch_add(&writer->next_opened, 1);
     partition->files++;
@@ -88,6 +94,20 @@ enum cv_code cv_lane_flush(struct cv_lane *lane, struct cv_partition *partition,
 {
     CV_TRY(cv_parquet_writer_flush(partition->parquet, err), err, "%.1024s", partition->location);
     account(lane, partition);
+    return CV_OK;
+}
+
+/* An output knows what it holds when it is written to, be it nothing. */
+enum cv_code cv_lane_count_anew(struct cv_lane *lane, struct cv_error *err)
+{
+    for (size_t i = 0; i < lane->count; i++) {
+        struct cv_partition *partition = &lane->partitions[i];
+
+        if (!partition->parquet || partition->held <= CV_DATA_FILE_BYTES)
+            continue;
+        CV_TRY(cv_output_write(partition->output, "", 0, err), err, "%.1024s", partition->location);
+        account(lane, partition);
+    }
     return CV_OK;
 }
 

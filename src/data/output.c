@@ -14,7 +14,11 @@ struct unsynced_output {
 static enum cv_code write_through(struct cv_output *output, const void *bytes, size_t length,
                                   struct cv_error *err)
 {
-    return cv_output_write(((struct unsynced_output *)output)->inner, bytes, length, err);
+    struct unsynced_output *unsynced = (struct unsynced_output *)output;
+
+    CV_DO(cv_output_write(unsynced->inner, bytes, length, err));
+    output->held = unsynced->inner->held;
+    return CV_OK;
 }
 
 static enum cv_code close_unsynced(struct cv_output *output, struct cv_error *err)

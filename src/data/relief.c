@@ -45,7 +45,7 @@ enum measure {
 static bool applies(const struct cv_data_writer *writer, enum measure measure,
                     const struct cv_partition *partition)
 {
-    size_t group_bytes = partition->memory - CV_DATA_FILE_BYTES;
+    size_t group_bytes = partition->memory - partition->held;
 
     if (!partition->parquet)
         return false;
@@ -95,6 +95,20 @@ static enum cv_code relieve_lane(struct cv_data_writer *writer, struct cv_lane *
     return CV_OK;
 }
 
+static enum cv_code count_anew(struct cv_data_writer *writer, struct cv_error *err)
+{
+    for (size_t i = 0; i < CV_DATA_LANES; i++) {
+        struct cv_lane *lane = &writer->lanes[i];
+        enum cv_code code;
+
+        (void)pthread_mutex_lock(&lane->lock);
+        code = cv_lane_count_anew(lane, err);
+        (void)pthread_mutex_unlock(&lane->lock);
+        CV_DO(code);
+    }
+    return CV_OK;
+}
+
 static enum cv_code take_measures(struct cv_data_writer *writer, size_t wanted,
                                   struct cv_error *err)
 {
@@ -127,7 +141,9 @@ enum cv_code cv_data_writer_relieve(struct cv_data_writer *writer, struct cv_err
     if (pthread_mutex_trylock(&writer->relief_lock) != 0)
         return CV_OK; /* another thread is at it */
     waiting = cv_spill_memory(&writer->spill);
-    code = take_measures(writer, budget / 4 * 3 - CV_MIN(waiting, budget / 4), err);
+    code = count_anew(writer, err);
+    if (code == CV_OK && files_memory(writer) + waiting > budget)
+        code = take_measures(writer, budget / 4 * 3 - CV_MIN(waiting, budget / 4), err);
     (void)pthread_mutex_unlock(&writer->relief_lock);
     return code;
 }

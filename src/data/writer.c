@@ -177,12 +177,31 @@ int64_t cv_data_writer_files(const struct cv_data_writer *writer)
 
 /* --- giving up ------------------------------------------------------------------------------- */
 
+void cv_data_files_remove(struct cv_store *store, const struct cv_data_file *files, size_t count)
+{
+    CV_CLEANUP(cv_freep) const char **locations = cv_alloc(count * sizeof *locations);
+
+    for (size_t i = 0; i < count; i++)
+        locations[i] = files[i].path;
+    (void)cv_store_remove_many(store, locations, count, NULL, NULL, NULL);
+}
+
+static void remove_closed(struct cv_data_writer *writer, const struct cv_lane *lane)
+{
+    CV_CLEANUP(cv_freep) const char **locations = cv_alloc(lane->closed_count * sizeof *locations);
+
+    for (size_t i = 0; i < lane->closed_count; i++)
+        locations[i] = lane->closed[i].location;
+    (void)cv_store_remove_many(writer->config.store, locations, lane->closed_count, NULL, NULL,
+                               NULL);
+}
+
 static void lane_release(struct cv_data_writer *writer, struct cv_lane *lane, bool remove)
 {
     for (size_t i = 0; i < lane->count; i++)
         cv_parquet_writer_abort(lane->partitions[i].parquet);
-    for (size_t i = 0; remove && i < lane->closed_count; i++)
-        (void)cv_store_remove(writer->config.store, lane->closed[i].location, NULL);
+    if (remove && lane->closed_count)
+        remove_closed(writer, lane);
     free(lane->partitions);
     free(lane->closed);
     cv_arena_release(&lane->arena);

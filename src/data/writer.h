@@ -78,4 +78,7 @@ enum cv_code cv_data_writer_finish(struct cv_data_writer *writer, struct cv_aren
 void cv_data_writer_abort(struct cv_data_writer *writer);
 CV_DEFINE_CLEANUP(struct cv_data_writer *, cv_data_writer_abort)
 
+/* Removes files that no metadata names, as well as that is possible: what stays is an orphan. */
+void cv_data_files_remove(struct cv_store *store, const struct cv_data_file *files, size_t count);
+
 #endif

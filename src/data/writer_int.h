@@ -15,7 +15,7 @@
 
 #define CV_DATA_LANES            2     /* appends that may encode side by side */
 #define CV_DATA_OPEN_FILES_MAX   1000  /* fewer where descriptors or memory are short */
-#define CV_DATA_FILE_BYTES       65536 /* write buffer of an open file, not known to its writer */
+#define CV_DATA_FILE_BYTES       65536 /* least that an open file takes beside its row group */
 #define CV_DATA_MEMORY_BYTES_MIN ((size_t)4 << 20) /* a smaller budget is taken as this one */
 #define CV_DATA_GROUP_BYTES_MIN  1048576 /* an open row group below this is not closed early */
 #define CV_DATA_STEP_ROWS        16384   /* most rows of one step; fewer for small files */
@@ -27,8 +27,10 @@ struct cv_data_workspace {
 /* A table partition that rows of this epoch fell into; number `group` of the partitioner. */
 struct cv_partition {
     struct cv_parquet_writer *parquet; /* of the open file, NULL when none is open */
+    struct cv_output *output;          /* the open file's; the Parquet writer's */
     const char *location;
     size_t memory; /* as last counted in the lane's sum */
+    size_t held;   /* part of that: bytes on their way to the store */
     uint64_t opened;
     uint32_t files; /* begun so far */
     bool waiting;   /* its further rows go to the spill */
@@ -121,6 +123,8 @@ enum cv_code cv_lane_append(struct cv_data_writer *writer, struct cv_lane *lane,
                             struct cv_route *route, struct cv_error *err);
 enum cv_code cv_lane_flush(struct cv_lane *lane, struct cv_partition *partition,
                            struct cv_error *err);
+/* Counts anew what the partitions hold: bytes may have left meanwhile. */
+enum cv_code cv_lane_count_anew(struct cv_lane *lane, struct cv_error *err);
 enum cv_code cv_lane_close(struct cv_data_writer *writer, struct cv_lane *lane,
                            struct cv_partition *partition, struct cv_error *err);
 /* Keeps the rows for later; no lock of a lane is needed. */

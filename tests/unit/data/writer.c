@@ -101,11 +101,24 @@ static bool partition_of(int64_t id, int partitions, int32_t *ret_partition)
     return id % 97 != 0;
 }
 
+static size_t noise_bytes; /* longer names that do not compress */
+
+static void add_noise(char *name, size_t size, uint64_t seed)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < noise_bytes && length + 1 < size; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        name[length++] = (char)('!' + seed / 0x200000000 % 90);
+    }
+    name[length] = '\0';
+}
+
 static void add_row(struct cv_batch_builder *builder, int64_t id, int partitions)
 {
     struct cv_builder *tags = &builder->columns[3];
     int32_t partition;
-    char name[40];
+    char name[200];
 
     cv_builder_i64(&builder->columns[0], id);
     if (partition_of(id, partitions, &partition))
@@ -113,6 +126,7 @@ static void add_row(struct cv_batch_builder *builder, int64_t id, int partitions
     else
         cv_builder_null(&builder->columns[1]);
     (void)snprintf(name, sizeof name, "name %lld", (long long)(id * 7919));
+    add_noise(name, sizeof name, (uint64_t)id);
     if (id % 11)
         cv_builder_bytes(&builder->columns[2], name, strlen(name));
     else
@@ -332,6 +346,117 @@ static void many_partitions_stay_within_the_budget(void **state)
                       (long long)f.counters.rows_spilled, (long long)f.counters.groups_closed_early,
                       (long long)f.counters.files_closed_early);
     }
+}
+
+/* --- a store that sends files in parts ------------------------------------------------------- */
+
+#define PART_BYTES ((size_t)8 << 20)
+
+struct part_store {
+    struct cv_store store;
+    struct cv_store *inner;
+    size_t held, most; /* by all outputs, now and at most; appends are not concurrent here */
+};
+
+struct part_output {
+    struct cv_output output;
+    struct cv_output *inner;
+    struct part_store *store;
+    struct cv_buf part;
+};
+
+static void set_held(struct part_output *output, size_t held)
+{
+    output->store->held += held - output->output.held;
+    output->store->most = CV_MAX(output->store->most, output->store->held);
+    output->output.held = held;
+}
+
+static enum cv_code send_part(struct part_output *output, struct cv_error *err)
+{
+    CV_DO(cv_output_write(output->inner, output->part.data, output->part.length, err));
+    cv_buf_clear(&output->part);
+    set_held(output, 0);
+    return CV_OK;
+}
+
+static enum cv_code write_part(struct cv_output *base, const void *bytes, size_t length,
+                               struct cv_error *err)
+{
+    struct part_output *output = (struct part_output *)base;
+
+    cv_buf_append(&output->part, bytes, length);
+    set_held(output, output->part.length);
+    return output->part.length < PART_BYTES ? CV_OK : send_part(output, err);
+}
+
+static enum cv_code close_part(struct cv_output *base, struct cv_error *err)
+{
+    struct part_output *output = (struct part_output *)base;
+
+    CV_DO(send_part(output, err));
+    CV_DO(cv_output_close_unsynced(output->inner, err));
+    cv_buf_release(&output->part);
+    free(output);
+    return CV_OK;
+}
+
+static void abort_part(struct cv_output *base)
+{
+    struct part_output *output = (struct part_output *)base;
+
+    cv_output_abort(output->inner);
+    set_held(output, 0);
+    cv_buf_release(&output->part);
+    free(output);
+}
+
+static enum cv_code create_part(struct cv_store *base, const char *location,
+                                struct cv_output **ret_output, struct cv_error *err)
+{
+    static const struct cv_output_ops ops = {
+        .write = write_part, .close = close_part, .abort = abort_part};
+    struct part_store *store = (struct part_store *)base;
+    struct part_output *output = cv_alloc(sizeof *output);
+
+    *output = (struct part_output){.output = {&ops}, .store = store, .part = CV_BUF_INIT(0)};
+    CV_ASSERT_OK(cv_store_create(store->inner, location, &output->inner, err), err);
+    *ret_output = &output->output;
+    return CV_OK;
+}
+
+/* Files whose bytes wait in memory to be sent would hold some 26 MiB, were none closed early. */
+static void bytes_that_wait_to_be_sent_are_in_the_budget(void **state)
+{
+    static const struct cv_store_ops ops = {.name = "parts", .create = create_part};
+    CV_CLEANUP(fixture_release) struct fixture f;
+    struct part_store store = {.store = {&ops}};
+    struct cv_data_writer_config config;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_data_writer *writer;
+    const int64_t rows = 200000;
+
+    set_up(&f, cv_test_folder(), "p", NULL, NULL);
+    store.inner = f.store;
+    config = config_of(&f, true);
+    config.store = &store.store;
+    config.memory_bytes = 12 << 20;
+    config.unsynced = true;
+    noise_bytes = 120;
+    writer = open_writer(&config);
+    for (int64_t id = 0; id < rows; id += 20000) {
+        CV_ASSERT_OK(append_rows(&f, writer, id, id + 20000, 8, &err), &err);
+        assert_true(cv_data_writer_memory(writer) <= config.memory_bytes);
+    }
+    finish(&f, writer);
+    noise_bytes = 0;
+    print_message("at most %zu bytes held, %lld rows spilled, %lld files closed early\n",
+                  store.most, (long long)f.counters.rows_spilled,
+                  (long long)f.counters.files_closed_early);
+    assert_true(store.most <= config.memory_bytes);
+    assert_int_equal(store.held, 0);
+    assert_true(f.counters.files_closed_early > 0);
+    assert_rows(&f, rows, 8, 4);
 }
 
 /* Case 31 of the public reports: values that are hard on paths. */
@@ -571,6 +696,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(both_ways_give_one_file_for_each_partition),
         cmocka_unit_test(files_roll_at_the_target_size),
         cmocka_unit_test(many_partitions_stay_within_the_budget),
+        cmocka_unit_test(bytes_that_wait_to_be_sent_are_in_the_budget),
         cmocka_unit_test(odd_partition_values_have_folders_of_their_own),
         cmocka_unit_test(a_small_budget_closes_row_groups_early),
         cmocka_unit_test(nothing_is_left_after_abort),
