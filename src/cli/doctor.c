@@ -182,6 +182,8 @@ static enum cv_code run_step(struct patient *patient, struct cv_fix_step *step,
     (void)fflush(patient->report.out);
     if (step->procedure)
         return run_procedure(patient, step, exam, err);
+    if (step->aborts_uploads)
+        return cv_doctor_abort_uploads(patient->lake.table, err);
     return cv_table_set_properties(patient->lake.table, &step->properties, NULL, 0, &changed, err);
 }
 

@@ -277,8 +277,9 @@ void cv_report_write_json(const struct cv_report *report, const struct cv_examin
         put_text(&w, "command", finding->command);
         put_text(&w, "expected", finding->expected);
         cv_json_key(&w, "fixable");
-        cv_json_put_bool(&w, finding->severity > CV_SEVERITY_NOTE &&
-                                 (finding->procedure || finding->properties.count));
+        cv_json_put_bool(
+            &w, finding->severity > CV_SEVERITY_NOTE &&
+                    (finding->procedure || finding->properties.count || finding->aborts_uploads));
         cv_json_key(&w, "details");
         if (strcmp(finding->name, "storage-split") == 0)
             put_split(report, &w, &exam->storage);

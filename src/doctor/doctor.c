@@ -95,10 +95,14 @@ static void set_arguments(const struct cv_examine_config *config, struct cv_exam
     cv_properties_set(&step->arguments, "retain_last", "1");
 }
 
-static size_t plan_properties(const struct cv_examine_config *config, struct cv_examination *exam,
+static size_t plan_others(const struct cv_examine_config *config, struct cv_examination *exam,
                               struct cv_fix_step *steps, size_t count)
 {
     (void)config;
+    for (size_t i = 0; i < exam->count && count < CV_FIX_STEPS_MAX; i++)
+        if (exam->findings[i].aborts_uploads)
+            steps[count++] = (struct cv_fix_step){.aborts_uploads = true,
+                                                  .command = "abort the uploads of open-uploads"};
     for (size_t i = 0; i < exam->count && count < CV_FIX_STEPS_MAX; i++) {
         const struct cv_finding *finding = &exam->findings[i];
 
@@ -128,7 +132,7 @@ size_t cv_fix_plan(const struct cv_examine_config *config, struct cv_examination
         step->command = cv_doctor_command(config, procedure, &step->arguments, &exam->arena);
         count++;
     }
-    return plan_properties(config, exam, steps, count);
+    return plan_others(config, exam, steps, count);
 }
 
 void cv_fix_plan_release(struct cv_fix_step steps[CV_FIX_STEPS_MAX], size_t count)

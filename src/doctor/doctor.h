@@ -29,6 +29,13 @@ struct cv_finding {
     const struct cv_procedure *procedure; /* NULL = none */
     struct cv_properties arguments;
     struct cv_properties properties;
+    bool aborts_uploads;
+};
+
+/* Uploads in parts that were begun more than a day ago and never ended. */
+struct cv_open_uploads {
+    int64_t count;
+    int64_t oldest_ms;
 };
 
 /* Bytes by who holds them. */
@@ -52,6 +59,7 @@ struct cv_examination {
     struct cv_arena arena;
     struct cv_table_measures measures;
     struct cv_storage_split storage;
+    struct cv_open_uploads uploads;
     struct cv_expiry_advice expiry;
     int64_t commit_gap_ms; /* median of the newest appends; 0 = not known */
     struct cv_finding *findings;
@@ -60,11 +68,11 @@ struct cv_examination {
 
 struct cv_examine_config {
     struct cv_catalog *catalog; /* whose store properties open what no table opens */
-    struct cv_table *table;   /* NULL: its metadata file cannot be read, `missing` tells */
-    const char *missing;      /* location that the catalog names */
-    const char *table_name;   /* full, for commands */
-    const char *config;       /* file for commands, NULL = found without --config */
-    const struct cv_job *job; /* NULL = only the table */
+    struct cv_table *table;     /* NULL: its metadata file cannot be read, `missing` tells */
+    const char *missing;        /* location that the catalog names */
+    const char *table_name;     /* full, for commands */
+    const char *config;         /* file for commands, NULL = found without --config */
+    const struct cv_job *job;   /* NULL = only the table */
     int64_t now_ms;
     size_t memory_bytes;
     int threads;
@@ -87,7 +95,8 @@ struct cv_fix_step {
     const struct cv_procedure *procedure; /* NULL = set `properties` of the table */
     struct cv_properties arguments;
     struct cv_properties properties;
-    bool expires; /* its older_than is the expiry's window before the moment of running */
+    bool aborts_uploads; /* instead: cv_doctor_abort_uploads() */
+    bool expires;        /* its older_than is the expiry's window before the moment of running */
     const char *command;
 };
 
@@ -97,6 +106,8 @@ struct cv_fix_step {
 size_t cv_fix_plan(const struct cv_examine_config *config, struct cv_examination *examination,
                    struct cv_fix_step steps[CV_FIX_STEPS_MAX]);
 void cv_fix_plan_release(struct cv_fix_step steps[CV_FIX_STEPS_MAX], size_t count);
+/* Ends the uploads that `open-uploads` finds. */
+enum cv_code cv_doctor_abort_uploads(struct cv_table *table, struct cv_error *err);
 /* As one word of a shell's command: as it is, or in double quotes with what these need. */
 const char *cv_doctor_quoted(const char *value, struct cv_arena *arena);
 /* "2026-11-29 10:00:00" for older_than, `window_ms` before now. */

@@ -17,7 +17,7 @@
 /* The checkpoint of the job and what follows from it for the next start. */
 struct cv_checkpoint_facts {
     bool known; /* there is one that could be read */
-    bool used;  /* by a process, now */
+    bool used;  /* by a process, now; one in a store may be */
     struct cv_recovery_evidence evidence;
     enum cv_recovery decision;
     struct cv_memo_totals totals;
@@ -84,6 +84,7 @@ void cv_judge_no_manifests(struct cv_doctor *d);
 void cv_judge_no_orphans(struct cv_doctor *d);
 void cv_judge_storage(struct cv_doctor *d);
 void cv_judge_orphans(struct cv_doctor *d);
+void cv_judge_uploads(struct cv_doctor *d);
 void cv_judge_missing(struct cv_doctor *d);
 void cv_judge_broker(struct cv_doctor *d);
 void cv_judge_retries(struct cv_doctor *d);
@@ -97,6 +98,7 @@ void cv_judge_schema(struct cv_doctor *d);
 
 /* facts.c, storage.c, job_facts.c */
 enum cv_code cv_doctor_look_at_table(struct cv_doctor *d, struct cv_error *err);
+void cv_doctor_look_at_uploads(struct cv_doctor *d);
 enum cv_code cv_doctor_split_storage(struct cv_doctor *d, struct cv_error *err);
 enum cv_code cv_doctor_look_at_job(struct cv_doctor *d, struct cv_error *err);
 void cv_doctor_release(struct cv_doctor *d);

@@ -31,6 +31,7 @@ static const struct cv_finding_row rows[] = {
     {"no-maintenance-for-rewrite-manifests", CV_SEVERITY_NOTE, cv_judge_no_manifests},
     {"no-maintenance-for-remove-orphan-files", CV_SEVERITY_NOTE, cv_judge_no_orphans},
     {"orphan-dry-run", CV_SEVERITY_WARNING, cv_judge_orphans},
+    {"open-uploads", CV_SEVERITY_WARNING, cv_judge_uploads},
     {"foreign-writer", CV_SEVERITY_NOTE, cv_judge_writers},
     {"ref-pins-snapshots", CV_SEVERITY_NOTE, cv_judge_refs},
     {"open-partition-growth", CV_SEVERITY_NOTE, cv_judge_open_partitions},

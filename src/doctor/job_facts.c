@@ -79,8 +79,11 @@ static void look_at_checkpoint(struct cv_doctor *d)
 {
     CV_CLEANUP(cv_checkpoint_release) struct cv_checkpoint checkpoint = {.lock = -1};
 
-    d->checkpoint.used = cv_checkpoint_is_used(d->config->job->checkpoint);
-    if (cv_checkpoint_open(d->config->job->checkpoint, true, &checkpoint, NULL) == CV_OK)
+    const struct cv_job *job = d->config->job;
+
+    /* In a store nobody can tell: it may be. */
+    d->checkpoint.used = job->checkpoint_stored || cv_checkpoint_is_used(job->checkpoint);
+    if (cv_job_open_checkpoint(job, d->config->catalog, true, &checkpoint, NULL) == CV_OK)
         read_logs(d, &checkpoint);
     else
         read_table_position(d, "");

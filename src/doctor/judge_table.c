@@ -462,7 +462,8 @@ static const char *find_newest_metadata(struct cv_catalog *catalog, const char *
     struct newest newest = {.arena = arena};
     const char *slash = strrchr(missing, '/');
 
-    if (!slash || cv_catalog_open_store(catalog, missing, NULL, NULL, &store, NULL) != CV_OK)
+    if (!slash || !catalog ||
+        cv_catalog_open_store(catalog, missing, NULL, NULL, &store, NULL) != CV_OK)
         return NULL;
     (void)cv_store_list(store, cv_arena_strndup(arena, missing, (size_t)(slash - missing)),
                         keep_newest, &newest, NULL);

@@ -350,5 +350,6 @@ enum cv_code cv_doctor_look_at_table(struct cv_doctor *d, struct cv_error *err)
 
     d->exam->commit_gap_ms = median_gap(d->config->table);
     CV_DO(advise_expiry(d, err));
+    cv_doctor_look_at_uploads(d);
     return split_storage(&split, err);
 }

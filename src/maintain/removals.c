@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #define CHUNK_BYTES  ((size_t)2 << 20)
-#define WARNINGS_MAX 10 /* failures told one by one */
+#define WARNINGS_MAX 10  /* failures told one by one */
+#define LOT_FILES    250 /* removed by one request where the store can */
+#define LOTS_LOST    3   /* in a row that the store did not answer at all */
 
 struct record {
     int64_t size;
@@ -193,23 +195,68 @@ struct removing {
     int concurrent;
     struct cv_maintain_meter meter;
     const struct cv_reached *files; /* of the run of equal stage */
+    size_t count;
+    size_t lot_files;
     atomic_llong removed[CV_REACHED_KINDS];
     atomic_llong failed;
+    atomic_int lost; /* lots in a row */
 };
 
-static enum cv_code remove_one(void *context, size_t index, struct cv_error *err)
+/* The files of one request. */
+struct lot {
+    struct removing *removing;
+    const struct cv_reached *files;
+    size_t count;
+    const char *locations[LOT_FILES];
+    bool stayed[LOT_FILES];
+};
+
+static void note_failed(void *context, size_t index, const struct cv_error *why)
+{
+    struct lot *lot = context;
+
+    lot->stayed[index] = true;
+    if (atomic_fetch_add(&lot->removing->failed, 1) < WARNINGS_MAX)
+        cv_maintain_warn(lot->removing->maintenance, "%s", why->message);
+}
+
+/* Where the store does not answer the rest of the lot stays; when that does not end, the work does.
+ */
+static enum cv_code lose_lot(struct lot *lot, const struct cv_error *why, struct cv_error *err)
+{
+    for (size_t i = 0; i < lot->count; i++)
+        if (!lot->stayed[i])
+            note_failed(lot, i, why);
+    if (atomic_fetch_add(&lot->removing->lost, 1) + 1 < LOTS_LOST)
+        return CV_OK;
+    if (err)
+        *err = *why;
+    return why->code;
+}
+
+static enum cv_code remove_lot(void *context, size_t index, struct cv_error *err)
 {
     struct removing *removing = context;
-    const struct cv_reached *file = &removing->files[index];
+    const size_t first = index * removing->lot_files;
+    struct lot lot = {.removing = removing,
+                      .files = removing->files + first,
+                      .count = CV_MIN(removing->count - first, removing->lot_files)};
     struct cv_error problem = CV_ERROR_INIT;
 
     CV_DO(cv_maintain_check_stop(removing->maintenance, err));
-    CV_DO(cv_fault_pass("delete-half", err));
-    if (cv_store_remove(removing->store, file->location.ptr, &problem) == CV_OK)
-        atomic_fetch_add(&removing->removed[file->kind], 1);
-    else if (atomic_fetch_add(&removing->failed, 1) < WARNINGS_MAX)
-        cv_maintain_warn(removing->maintenance, "%s", problem.message);
-    cv_maintain_meter_add(&removing->meter, 1);
+    for (size_t i = 0; i < lot.count; i++) {
+        CV_DO(cv_fault_pass("delete-half", err));
+        lot.locations[i] = lot.files[i].location.ptr;
+    }
+    if (cv_store_remove_many(removing->store, lot.locations, lot.count, note_failed, &lot,
+                             &problem) == CV_OK)
+        atomic_store(&removing->lost, 0);
+    else
+        CV_DO(lose_lot(&lot, &problem, err));
+    for (size_t i = 0; i < lot.count; i++)
+        if (!lot.stayed[i])
+            atomic_fetch_add(&removing->removed[lot.files[i].kind], 1);
+    cv_maintain_meter_add(&removing->meter, (int64_t)lot.count);
     return CV_OK;
 }
 
@@ -229,7 +276,10 @@ static enum cv_code remove_chunk(void *context, const struct chunk *chunk, struc
             if (stage_of(chunk->files[end].kind) != stage_of(chunk->files[i].kind))
                 break;
         removing->files = chunk->files + i;
-        CV_DO(cv_parallel(removing->concurrent, end - i, remove_one, removing, err));
+        removing->count = end - i;
+        CV_DO(cv_parallel(removing->concurrent,
+                          (removing->count + removing->lot_files - 1) / removing->lot_files,
+                          remove_lot, removing, err));
     }
     return CV_OK;
 }
@@ -240,7 +290,11 @@ enum cv_code cv_removals_run(const struct cv_removals *removals,
                              struct cv_error *err)
 {
     struct removing removing = {
-        .maintenance = maintenance, .store = store, .concurrent = concurrent};
+        .maintenance = maintenance,
+        .store = store,
+        .concurrent = concurrent,
+        .lot_files = store->ops->remove_many ? LOT_FILES : 1,
+    };
     enum cv_code code;
 
     cv_maintain_meter_init(&removing.meter, maintenance, procedure, "deleting files", "files",

@@ -362,8 +362,7 @@ void cv_rewrite_output_add(struct cv_rewrite_output *output, const struct cv_dat
 
 void cv_rewrite_output_remove(struct cv_store *store, struct cv_rewrite_output *output)
 {
-    for (size_t i = 0; i < output->count; i++)
-        (void)cv_store_remove(store, output->files[i].path, NULL);
+    cv_data_files_remove(store, output->files, output->count);
     output->count = 0;
     output->records = 0;
 }

@@ -341,6 +341,56 @@ static void older_snapshots_hold_bytes(void **state)
     assert_true(exam.storage.metadata_files >= 5);
 }
 
+static int64_t uploads_begun_ms[2];
+static int aborted;
+
+static enum cv_code list_uploads(struct cv_store *store, const char *prefix,
+                                 enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                      struct cv_error *),
+                                 void *context, struct cv_error *error)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const struct cv_open_upload upload = {prefix, "id", uploads_begun_ms[i]};
+
+        CV_DO(each(context, &upload, error));
+    }
+    return CV_OK;
+}
+
+static enum cv_code count_abort(struct cv_store *store, const struct cv_open_upload *upload,
+                                struct cv_error *error)
+{
+    aborted++;
+    assert_int_equal(upload->begun_ms, uploads_begun_ms[0]);
+    return CV_OK;
+}
+
+static void uploads_that_nobody_ended_are_found(void **state)
+{
+    struct cv_table *table = filled_table("day", NULL, 0, 24);
+    struct cv_examine_config config = config_of(table, cv_now_ms());
+    struct cv_store_ops ops = *table->store->ops;
+    struct cv_fix_step steps[CV_FIX_STEPS_MAX];
+    size_t count;
+    int planned = 0;
+
+    (void)state;
+    ops.uploads = list_uploads;
+    ops.abort_upload = count_abort;
+    table->store->ops = &ops;
+    uploads_begun_ms[0] = config.now_ms - 49 * CV_MS_PER_HOUR;
+    uploads_begun_ms[1] = config.now_ms - CV_MS_PER_HOUR; /* on its way */
+    CV_ASSERT_OK(cv_examine(&config, &exam, &err), &err);
+    assert_found(&exam, "open-uploads", CV_SEVERITY_WARNING, 1, "the oldest 2 days ago");
+    count = cv_fix_plan(&config, &exam, steps);
+    for (size_t i = 0; i < count; i++)
+        planned += steps[i].aborts_uploads;
+    assert_int_equal(planned, 1);
+    cv_fix_plan_release(steps, count);
+    CV_ASSERT_OK(cv_doctor_abort_uploads(table, &err), &err);
+    assert_int_equal(aborted, 1);
+}
+
 static void a_missing_metadata_file_is_told(void **state)
 {
     struct cv_examine_config config = config_of(NULL, cv_now_ms());
@@ -370,7 +420,7 @@ static void every_finding_is_documented(void **state)
     for (const char *name; (name = cv_finding_name(count)); count++)
         if (!strstr(cv_buf_text(&text), cv_arena_printf(&f.arena, "`%s`", name)))
             fail_msg("docs/DOCTOR.md lacks %s", name);
-    assert_int_equal(count, 25);
+    assert_int_equal(count, 26);
 }
 
 /* Rewrites, then what follows from them, in the order that the advice of each counts on. */
@@ -420,6 +470,7 @@ int main(void)
         TEST(orphans),
         TEST(hidden_files_are_not_to_be_removed),
         TEST(older_snapshots_hold_bytes),
+        TEST(uploads_that_nobody_ended_are_found),
         TEST(a_missing_metadata_file_is_told),
         TEST(every_finding_is_documented),
         TEST(fix_runs_in_order),

@@ -11,7 +11,8 @@
 
 struct counting_store {
     struct cv_store base;
-    atomic_int removed;   /* refusals too */
+    atomic_int removed; /* refusals too */
+    atomic_int lots;
     atomic_int data_left; /* files of the first stage that are still there */
     atomic_bool disorder; /* a manifest went before the last of them */
 };
@@ -117,6 +118,81 @@ static void ends_when_told(void **state)
     cv_removals_release(&removals);
 }
 
+static enum cv_code count_lot(struct cv_store *base, const char *const *locations, size_t count,
+                              cv_remove_failed *failed, void *context, struct cv_error *err)
+{
+    struct counting_store *store = (struct counting_store *)base;
+
+    atomic_fetch_add(&store->lots, 1);
+    if (strstr(locations[0], "unreachable"))
+        return cv_fail(err, CV_IO, "no answer");
+    for (size_t i = 0; i < count; i++) {
+        struct cv_error why = CV_ERROR_INIT;
+
+        if (count_removal(base, locations[i], &why) != CV_OK)
+            failed(context, i, &why);
+    }
+    return CV_OK;
+}
+
+static const struct cv_store_ops lot_ops = {
+    .name = "lots", .remove = count_removal, .remove_many = count_lot};
+
+static void a_store_gets_lots(void **state)
+{
+    struct counting_store store = {.base = {&lot_ops}, .data_left = 600};
+    struct heard heard = {0};
+    struct cv_maintenance maintenance = {
+        .threads = 4, .warn = count_warning, .stopping = stop_now, .context = &heard};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_removals removals;
+    struct cv_removed removed;
+
+    (void)state;
+    cv_removals_init(&removals, NULL);
+    for (int i = 0; i < 600; i++)
+        add(&removals, CV_REACHED_DATA, "data", i, 10);
+    for (int i = 0; i < 13; i++)
+        add(&removals, CV_REACHED_MANIFEST, i % 2 ? "refused" : "manifest", i, 1);
+    CV_ASSERT_OK(cv_removals_run(&removals, &maintenance, &store.base, "test", 4, &removed, &err),
+                 &err);
+    assert_false(store.disorder);
+    assert_int_equal(store.lots, 4); /* 250, 250, 100, 13 */
+    assert_int_equal(removed.files[CV_REACHED_DATA], 600);
+    assert_int_equal(removed.files[CV_REACHED_MANIFEST], 7);
+    assert_int_equal(removed.failed, 6);
+    assert_int_equal(heard.warnings, 6);
+    cv_removals_release(&removals);
+}
+
+/* What a lot without an answer holds stays; after three in a row the work ends. */
+static void a_store_that_does_not_answer_ends_the_work(void **state)
+{
+    struct counting_store store = {.base = {&lot_ops}};
+    struct heard heard = {0};
+    struct cv_maintenance maintenance = {
+        .threads = 1, .warn = count_warning, .stopping = stop_now, .context = &heard};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_removals removals;
+    struct cv_removed removed;
+
+    (void)state;
+    cv_removals_init(&removals, NULL);
+    for (int i = 0; i < 500; i++)
+        add(&removals, CV_REACHED_DATA, "unreachable", i, 10);
+    for (int i = 0; i < 250; i++)
+        add(&removals, CV_REACHED_DATA, "data", i, 10);
+    for (int i = 0; i < 1000; i++)
+        add(&removals, CV_REACHED_DATA, "unreachable", i, 10);
+    CV_ASSERT_FAILS(
+        cv_removals_run(&removals, &maintenance, &store.base, "test", 1, &removed, &err), CV_IO,
+        "no answer", &err);
+    assert_int_equal(store.lots, 6); /* two lost, one done, three lost */
+    assert_int_equal(removed.files[CV_REACHED_DATA], 250);
+    assert_int_equal(removed.failed, 1250);
+    cv_removals_release(&removals);
+}
+
 static enum cv_code check_next(void *context, const struct cv_reached *file, struct cv_error *err)
 {
     int *next = context;
@@ -172,6 +248,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(removes_in_order),
         cmocka_unit_test(ends_when_told),
+        cmocka_unit_test(a_store_gets_lots),
+        cmocka_unit_test(a_store_that_does_not_answer_ends_the_work),
         cmocka_unit_test(spills),
     };
 
