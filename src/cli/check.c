@@ -268,8 +268,11 @@ static void check_checkpoint(struct check *check)
     CV_CLEANUP(cv_checkpoint_release) struct cv_checkpoint checkpoint = {.lock = -1};
     struct cv_error err = CV_ERROR_INIT;
     struct cv_position position;
-    enum cv_code code = cv_checkpoint_open(check->job->checkpoint, true, &checkpoint, &err);
+    enum cv_code code;
 
+    if (check->job->checkpoint_stored && !check->catalog)
+        return; /* whose properties are those of the store */
+    code = cv_job_open_checkpoint(check->job, check->catalog, true, &checkpoint, &err);
     if (!passed(check, "checkpoint", code, &err))
         return;
     if (checkpoint.query_id[0]) {

@@ -34,6 +34,15 @@ struct cv_request_counts {
     _Atomic int64_t bytes_sent, bytes_received; /* of bodies */
 };
 
+/* What was counted at one time, or between two. */
+struct cv_request_sums {
+    int64_t sent[CV_REQUEST_KIND_COUNT];
+};
+
+/* Adds `counts` to the sums, or takes them off. */
+void cv_request_sums_add(struct cv_request_sums *sums, const struct cv_request_counts *counts);
+void cv_request_sums_subtract(struct cv_request_sums *sums, const struct cv_request_sums *other);
+
 const char *cv_request_kind_name(enum cv_request_kind kind);
 /* `counts` may be NULL. */
 void cv_request_count(struct cv_request_counts *counts, enum cv_request_kind kind);

@@ -243,12 +243,6 @@ static struct cv_decode_counters sum_counters(const struct cv_engine *engine)
     return sum;
 }
 
-static void remove_files(struct cv_engine *engine, const struct cv_data_file *files, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        (void)cv_store_remove(engine->table->store, files[i].path, NULL);
-}
-
 /* A table that was rolled back while the job runs lacks batches that nobody would miss later. Where
  * the snapshot itself is gone its history was expired, which takes no rows away. */
 static enum cv_code check_history(void *context, const struct cv_table_metadata *metadata,
@@ -304,7 +298,7 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
                        (long long)engine->next_batch);
     if (code != CV_OK) {
         if (code != CV_UNKNOWN)
-            remove_files(engine, files, count);
+            cv_data_files_remove(engine->table->store, files, count);
         return code;
     }
     outcome->snapshot_id = result.snapshot_id;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spark's checkpoint files. Logs are UTF-8 with \n between lines and none at the end. On a local
- * file system Hadoop keeps a checksum beside each file as .<name>.crc; one that is left from an
- * earlier file of the same name would make Spark refuse ours, so it is removed before the write. */
-#include "stream/checkpoint.h"
+ * Spark's checkpoint files. Logs are UTF-8 with \n between lines and none at the end. In a local
+ * folder a lock keeps a second process out. A store has none: there the first of two processes to
+ * put offsets/N goes on, and the other one, which finds the name taken, ends. */
+#include "stream/checkpoint_files.h"
 
 #include "base/file.h"
 
@@ -17,6 +17,7 @@
 
 #define LOG_BYTES_MAX   ((size_t)64 << 20)
 #define LOG_VERSION_MAX 1
+#define STORED_PURGE    16 /* batches whose logs go with one request */
 
 static const char commit_text[] = "v1\n{\"nextBatchWatermarkMs\":0}";
 
@@ -27,35 +28,11 @@ void cv_offset_log_entry_release(struct cv_offset_log_entry *entry)
     cv_offsets_release(&entry->offsets);
 }
 
-static const char *path_of(const struct cv_checkpoint *checkpoint, const char *name,
-                           char path[CV_PATH_BYTES_MAX])
+static enum cv_code write_new(const struct cv_checkpoint *checkpoint, const char *name,
+                              struct cv_buf *text, struct cv_error *err)
 {
-    (void)snprintf(path, CV_PATH_BYTES_MAX, "%s/%s", checkpoint->folder, name);
-    return path;
-}
-
-static const char *log_path(const struct cv_checkpoint *checkpoint, const char *log, int64_t batch,
-                            char path[CV_PATH_BYTES_MAX])
-{
-    (void)snprintf(path, CV_PATH_BYTES_MAX, "%s/%s/%lld", checkpoint->folder, log,
-                   (long long)batch);
-    return path;
-}
-
-static void remove_sidecar(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char sidecar[CV_PATH_BYTES_MAX + 8];
-
-    (void)snprintf(sidecar, sizeof sidecar, "%.*s/.%s.crc", (int)(slash - path), path, slash + 1);
-    (void)unlink(sidecar);
-}
-
-static enum cv_code write_log(const char *path, struct cv_buf *text, struct cv_error *err)
-{
-    CV_DO(cv_buf_check(text, path, err));
-    remove_sidecar(path);
-    return cv_file_write_new(path, text->data, text->length, err);
+    CV_DO(cv_buf_check(text, name, err));
+    return cv_checkpoint_write_file(checkpoint, name, text->data, text->length, CV_PUT_NEW, err);
 }
 
 static enum cv_code take_lock(struct cv_checkpoint *checkpoint, struct cv_error *err)
@@ -63,8 +40,8 @@ static enum cv_code take_lock(struct cv_checkpoint *checkpoint, struct cv_error 
     char path[CV_PATH_BYTES_MAX];
     char owner[64] = "";
 
-    checkpoint->lock =
-        open(path_of(checkpoint, "calve.lock", path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    checkpoint->lock = open(cv_checkpoint_path(checkpoint, "calve.lock", path),
+                            O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (checkpoint->lock < 0)
         return cv_fail(err, CV_IO, "cannot open %s: %s", path, strerror(errno));
     if (flock(checkpoint->lock, LOCK_EX | LOCK_NB) != 0) {
@@ -86,7 +63,7 @@ bool cv_checkpoint_is_used(const char *folder)
 {
     const struct cv_checkpoint checkpoint = {.folder = (char *)folder};
     char path[CV_PATH_BYTES_MAX];
-    int lock = open(path_of(&checkpoint, "calve.lock", path), O_RDONLY | O_CLOEXEC);
+    int lock = open(cv_checkpoint_path(&checkpoint, "calve.lock", path), O_RDONLY | O_CLOEXEC);
     bool used = lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 
     if (lock >= 0)
@@ -103,8 +80,8 @@ enum cv_code cv_checkpoint_check_lock(const struct cv_checkpoint *checkpoint, st
     if (checkpoint->lock < 0)
         return CV_OK;
     if (fstat(checkpoint->lock, &held) == 0 &&
-        stat(path_of(checkpoint, "calve.lock", path), &named) == 0 && held.st_ino == named.st_ino &&
-        held.st_dev == named.st_dev)
+        stat(cv_checkpoint_path(checkpoint, "calve.lock", path), &named) == 0 &&
+        held.st_ino == named.st_ino && held.st_dev == named.st_dev)
         return CV_OK;
     return cv_fail(err, CV_LOCKED, "calve.lock was taken away: another process may be using %s",
                    checkpoint->folder);
@@ -114,17 +91,12 @@ static enum cv_code newest_of(const struct cv_checkpoint *checkpoint, const char
                               int64_t *ret_newest, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    char path[CV_PATH_BYTES_MAX];
     char **names;
     size_t count;
     int64_t batch;
-    enum cv_code code =
-        cv_directory_list(path_of(checkpoint, log, path), &arena, &names, &count, err);
 
     *ret_newest = CV_BATCH_NONE;
-    if (code == CV_NOT_FOUND)
-        return CV_OK;
-    CV_DO(code);
+    CV_DO(cv_checkpoint_list_folder(checkpoint, log, &arena, &names, &count, err));
     for (size_t i = 0; i < count; i++)
         if (cv_parse_i64(cv_str_from(names[i]), &batch) && batch >= 0)
             *ret_newest = CV_MAX(*ret_newest, batch);
@@ -137,11 +109,12 @@ static enum cv_code read_query_id(struct cv_checkpoint *checkpoint, struct cv_er
     CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
     char path[CV_PATH_BYTES_MAX];
     const char *id;
-    enum cv_code code = cv_file_read(path_of(checkpoint, "metadata", path), 65536, &text, err);
+    enum cv_code code = cv_checkpoint_read_file(checkpoint, "metadata", 65536, &text, err);
 
     if (code == CV_NOT_FOUND || (code == CV_OK && text.length == 0))
         return CV_OK; /* Spark does not sync it: a power cut leaves it empty */
     CV_DO(code);
+    (void)cv_checkpoint_path(checkpoint, "metadata", path);
     CV_TRY(cv_json_parse(text.data, text.length, &json, err), err, "%s", path);
     CV_TRY(cv_json_read_string(json, "id", &id, err), err, "%s", path);
     if (strlen(id) >= sizeof checkpoint->query_id || !*id)
@@ -165,24 +138,38 @@ enum cv_code cv_checkpoint_check_identity(const struct cv_checkpoint *checkpoint
     return CV_CONTRADICTION;
 }
 
-enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
-                                struct cv_checkpoint *ret_checkpoint, struct cv_error *err)
+static enum cv_code make_folders(const struct cv_checkpoint *checkpoint, struct cv_error *err)
 {
-    CV_CLEANUP(cv_checkpoint_release) struct cv_checkpoint checkpoint = {.lock = -1};
     static const char *const folders[] = {"offsets", "commits", "sources/0"};
     char path[CV_PATH_BYTES_MAX];
 
-    if (strlen(folder) > CV_PATH_BYTES_MAX - 256)
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(folders); i++)
+        CV_DO(cv_directory_make(cv_checkpoint_path(checkpoint, folders[i], path), err));
+    return CV_OK;
+}
+
+static enum cv_code prepare(struct cv_checkpoint *checkpoint, struct cv_error *err)
+{
+    if (checkpoint->store)
+        return cv_checkpoint_finish_rebase(checkpoint, err);
+    CV_DO(cv_directory_make(checkpoint->folder, err));
+    CV_DO(take_lock(checkpoint, err));
+    /* Before the folders of the logs: an exchange may be about to move them here. */
+    CV_DO(cv_checkpoint_finish_rebase(checkpoint, err));
+    return make_folders(checkpoint, err);
+}
+
+enum cv_code cv_checkpoint_open_stored(struct cv_store *store, const char *location, bool read_only,
+                                       struct cv_checkpoint *ret_checkpoint, struct cv_error *err)
+{
+    CV_CLEANUP(cv_checkpoint_release)
+    struct cv_checkpoint checkpoint = {.store = store, .lock = -1};
+
+    if (strlen(location) > CV_PATH_BYTES_MAX - 256)
         return cv_fail(err, CV_CONFIG, "checkpointLocation is too long");
-    checkpoint.folder = cv_strdup(folder);
-    if (!read_only) {
-        CV_DO(cv_directory_make(folder, err));
-        CV_DO(take_lock(&checkpoint, err));
-        /* Before the folders of the logs: an exchange may be about to move them here. */
-        CV_DO(cv_checkpoint_finish_rebase(&checkpoint, err));
-    }
-    for (size_t i = 0; !read_only && i < CV_ARRAY_LENGTH(folders); i++)
-        CV_DO(cv_directory_make(path_of(&checkpoint, folders[i], path), err));
+    checkpoint.folder = cv_strdup(location);
+    if (!read_only)
+        CV_DO(prepare(&checkpoint, err));
     CV_DO(read_query_id(&checkpoint, err));
     CV_DO(newest_of(&checkpoint, "offsets", &checkpoint.newest_offsets, err));
     CV_DO(newest_of(&checkpoint, "commits", &checkpoint.newest_commits, err));
@@ -193,6 +180,12 @@ enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
     return CV_OK;
 }
 
+enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
+                                struct cv_checkpoint *ret_checkpoint, struct cv_error *err)
+{
+    return cv_checkpoint_open_stored(NULL, folder, read_only, ret_checkpoint, err);
+}
+
 void cv_checkpoint_release(struct cv_checkpoint *checkpoint)
 {
     if (checkpoint->folder && checkpoint->lock >= 0)
@@ -200,19 +193,19 @@ void cv_checkpoint_release(struct cv_checkpoint *checkpoint)
     checkpoint->lock = -1;
     free(checkpoint->folder);
     checkpoint->folder = NULL;
+    cv_store_free(checkpoint->store);
+    checkpoint->store = NULL;
 }
 
 enum cv_code cv_checkpoint_write_metadata(struct cv_checkpoint *checkpoint, const char *query_id,
                                           struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(4096);
-    char path[CV_PATH_BYTES_MAX];
 
     cv_buf_printf(&text, "{\"id\":\"%s\"}", query_id);
     CV_DO(cv_buf_check(&text, "metadata", err));
-    remove_sidecar(path_of(checkpoint, "metadata", path));
-    CV_DO(
-        cv_file_write_replace(path, text.data, text.length, err)); /* an empty one is no obstacle */
+    CV_DO(cv_checkpoint_write_file(checkpoint, "metadata", text.data, text.length, CV_PUT_REPLACE,
+                                   err)); /* an empty one is no obstacle */
     (void)snprintf(checkpoint->query_id, sizeof checkpoint->query_id, "%s", query_id);
     return CV_OK;
 }
@@ -221,11 +214,10 @@ enum cv_code cv_checkpoint_write_initial(struct cv_checkpoint *checkpoint,
                                          const struct cv_offsets *offsets, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
-    char path[CV_PATH_BYTES_MAX];
 
     cv_buf_append(&text, "\0v1\n", 4);
     cv_offsets_write_json(offsets, &text);
-    return write_log(path_of(checkpoint, "sources/0/0", path), &text, err);
+    return write_new(checkpoint, "sources/0/0", &text, err);
 }
 
 enum cv_code cv_checkpoint_read_initial(struct cv_checkpoint *checkpoint,
@@ -235,7 +227,8 @@ enum cv_code cv_checkpoint_read_initial(struct cv_checkpoint *checkpoint,
     char path[CV_PATH_BYTES_MAX];
     struct cv_str json;
 
-    CV_DO(cv_file_read(path_of(checkpoint, "sources/0/0", path), LOG_BYTES_MAX, &text, err));
+    CV_DO(cv_checkpoint_read_file(checkpoint, "sources/0/0", LOG_BYTES_MAX, &text, err));
+    (void)cv_checkpoint_path(checkpoint, "sources/0/0", path);
     json = (struct cv_str){(const char *)text.data, text.length};
     /* Spark 2.1 wrote bare JSON, later ones a byte 0 and a version line before it. */
     if (json.length > 1 && json.ptr[1] == 'v') {
@@ -255,7 +248,7 @@ enum cv_code cv_checkpoint_write_offsets(struct cv_checkpoint *checkpoint, int64
                                          struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
-    char path[CV_PATH_BYTES_MAX];
+    char name[64];
 
     cv_buf_printf(&text, "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":%lld,\"conf\":",
                   (long long)entry->batch_timestamp_ms);
@@ -263,7 +256,7 @@ enum cv_code cv_checkpoint_write_offsets(struct cv_checkpoint *checkpoint, int64
     cv_buf_append_text(&text, "}\n");
     cv_offsets_write_json(&entry->offsets, &text);
     CV_DO(cv_checkpoint_check_lock(checkpoint, err));
-    CV_DO(write_log(log_path(checkpoint, "offsets", batch, path), &text, err));
+    CV_DO(write_new(checkpoint, cv_checkpoint_log_name("offsets", batch, name), &text, err));
     checkpoint->newest_offsets = CV_MAX(checkpoint->newest_offsets, batch);
     return CV_OK;
 }
@@ -346,60 +339,75 @@ enum cv_code cv_checkpoint_read_offsets(struct cv_checkpoint *checkpoint, int64_
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
     CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
     char path[CV_PATH_BYTES_MAX];
+    char name[64];
 
-    CV_DO(cv_file_read(log_path(checkpoint, "offsets", batch, path), LOG_BYTES_MAX, &text, err));
+    (void)cv_checkpoint_log_name("offsets", batch, name);
+    CV_DO(cv_checkpoint_read_file(checkpoint, name, LOG_BYTES_MAX, &text, err));
     CV_TRY(parse_offset_log((struct cv_str){(const char *)text.data, text.length}, &entry, err),
-           err, "%s", path);
+           err, "%s", cv_checkpoint_path(checkpoint, name, path));
     *ret_entry = entry;
     entry = (struct cv_offset_log_entry){0};
     return CV_OK;
 }
 
+/* In a store the copy is there before the entry goes. */
+static enum cv_code move_file(struct cv_checkpoint *checkpoint, const char *name, const char *to,
+                              struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(LOG_BYTES_MAX);
+    char path[CV_PATH_BYTES_MAX];
+    char aside[CV_PATH_BYTES_MAX];
+
+    if (!checkpoint->store)
+        return rename(cv_checkpoint_path(checkpoint, name, path),
+                      cv_checkpoint_path(checkpoint, to, aside)) == 0
+                   ? CV_OK
+                   : cv_fail(err, CV_IO, "cannot move %s: %s", path, strerror(errno));
+    CV_DO(cv_checkpoint_read_file(checkpoint, name, LOG_BYTES_MAX, &bytes, err));
+    CV_DO(cv_checkpoint_write_file(checkpoint, to, bytes.data, bytes.length, CV_PUT_REPLACE, err));
+    return cv_checkpoint_remove_file(checkpoint, name, err);
+}
+
 enum cv_code cv_checkpoint_put_offsets_aside(struct cv_checkpoint *checkpoint, int64_t batch,
                                              struct cv_error *err)
 {
-    char path[CV_PATH_BYTES_MAX];
-    char aside[CV_PATH_BYTES_MAX + 64];
+    char name[64];
+    char aside[128];
     char uuid[CV_UUID_TEXT_BYTES];
 
     cv_uuid_text(uuid);
-    (void)log_path(checkpoint, "offsets", batch, path);
-    (void)snprintf(aside, sizeof aside, "%s/damaged-offsets-%lld-%.8s", checkpoint->folder,
-                   (long long)batch, uuid);
-    if (rename(path, aside) != 0)
-        return cv_fail(err, CV_IO, "cannot move %s: %s", path, strerror(errno));
+    (void)snprintf(aside, sizeof aside, "damaged-offsets-%lld-%.8s", (long long)batch, uuid);
+    CV_DO(move_file(checkpoint, cv_checkpoint_log_name("offsets", batch, name), aside, err));
     return newest_of(checkpoint, "offsets", &checkpoint->newest_offsets, err);
 }
 
 enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_t batch,
                                         struct cv_error *err)
 {
-    char path[CV_PATH_BYTES_MAX];
+    char name[64];
 
     CV_DO(cv_checkpoint_check_lock(checkpoint, err));
-    (void)log_path(checkpoint, "commits", batch, path);
-    remove_sidecar(path);
-    CV_DO(cv_file_write_new(path, commit_text, sizeof commit_text - 1, err));
+    CV_DO(cv_checkpoint_write_file(checkpoint, cv_checkpoint_log_name("commits", batch, name),
+                                   commit_text, sizeof commit_text - 1, CV_PUT_NEW, err));
     checkpoint->newest_commits = CV_MAX(checkpoint->newest_commits, batch);
     return CV_OK;
 }
 
-static enum cv_code purge_log(struct cv_checkpoint *checkpoint, const char *log, int64_t below,
-                              struct cv_error *err)
+/* Everything that is there, by its names; from then on the ids are known. */
+static enum cv_code list_below(struct cv_checkpoint *checkpoint, const char *log, int64_t below,
+                               struct cv_arena *arena, const char ***names, size_t *count,
+                               size_t *capacity, struct cv_error *err)
 {
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    char path[CV_PATH_BYTES_MAX];
-    char **names;
-    size_t count;
+    char **found;
+    size_t found_count;
     int64_t batch;
 
-    CV_DO(cv_directory_list(path_of(checkpoint, log, path), &arena, &names, &count, err));
-    for (size_t i = 0; i < count; i++) {
-        if (!cv_parse_i64(cv_str_from(names[i]), &batch) || batch < 0 || batch >= below)
+    CV_DO(cv_checkpoint_list_folder(checkpoint, log, arena, &found, &found_count, err));
+    for (size_t i = 0; i < found_count; i++) {
+        if (!cv_parse_i64(cv_str_from(found[i]), &batch) || batch < 0 || batch >= below)
             continue;
-        (void)log_path(checkpoint, log, batch, path);
-        CV_DO(cv_file_remove(path, err));
-        remove_sidecar(path);
+        cv_array_reserve(names, capacity, *count + 1);
+        (*names)[(*count)++] = cv_arena_printf(arena, "%s/%s", log, found[i]);
     }
     return CV_OK;
 }
@@ -407,10 +415,25 @@ static enum cv_code purge_log(struct cv_checkpoint *checkpoint, const char *log,
 enum cv_code cv_checkpoint_purge(struct cv_checkpoint *checkpoint, int64_t batch,
                                  struct cv_error *err)
 {
-    int64_t below = batch - CV_BATCHES_TO_RETAIN;
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    CV_CLEANUP(cv_freep) const char **names = NULL;
+    static const char *const logs[] = {"offsets", "commits"};
+    const int64_t below = batch - CV_BATCHES_TO_RETAIN;
+    size_t capacity = 0;
+    size_t count = 0;
 
-    if (below <= 0)
+    if (below <= checkpoint->purged_below ||
+        (checkpoint->store && below < checkpoint->purged_below + STORED_PURGE))
         return CV_OK;
-    CV_DO(purge_log(checkpoint, "offsets", below, err));
-    return purge_log(checkpoint, "commits", below, err);
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(logs); i++) {
+        if (!checkpoint->purged_below)
+            CV_DO(list_below(checkpoint, logs[i], below, &arena, &names, &count, &capacity, err));
+        for (int64_t id = checkpoint->purged_below; id && id < below; id++) {
+            cv_array_reserve(&names, &capacity, count + 1);
+            names[count++] = cv_arena_printf(&arena, "%s/%lld", logs[i], (long long)id);
+        }
+    }
+    CV_DO(cv_checkpoint_remove_files(checkpoint, names, count, err));
+    checkpoint->purged_below = below;
+    return CV_OK;
 }

@@ -2,23 +2,27 @@
  *
  * The checkpoint directory in Spark's bytes (metadata, offsets/N, commits/N, sources/0/0), so that
  * a query moves between Spark and calve, and calve.json beside them, which Spark ignores. Files are
- * synced and appear under their name at once, never over another. One thread; one process, which
- * the lock ensures. Local folders only. */
+ * synced and appear under their name at once, never over another. It is a local folder, or lies in
+ * a store. One thread; one process, which the lock ensures, in a store the names of the logs. */
 #ifndef CALVE_STREAM_CHECKPOINT_H
 #define CALVE_STREAM_CHECKPOINT_H
 
 #include "base/limits.h"
 #include "base/random.h"
 #include "kafka/source.h"
+#include "storage/store.h"
 
 #define CV_BATCHES_TO_RETAIN 100
 #define CV_BATCH_NONE        (-1)
 
 struct cv_checkpoint {
-    char *folder;
-    int lock;               /* descriptor of calve.lock, -1 when not held */
-    char query_id[64];      /* "" in a fresh directory */
-    int64_t newest_offsets; /* highest N in offsets/, CV_BATCH_NONE if none */
+    char *folder;             /* path, or location in the store; no slash at the end */
+    struct cv_store *store;   /* NULL = a local folder */
+    struct cv_buf *collected; /* takes what is written instead; borrowed, NULL = off */
+    int lock;                 /* descriptor of calve.lock, -1 when not held */
+    int64_t purged_below;     /* no log of an older batch is left; 0 = not known */
+    char query_id[64];        /* "" in a fresh directory */
+    int64_t newest_offsets;   /* highest N in offsets/, CV_BATCH_NONE if none */
     int64_t newest_commits;
 };
 
@@ -34,6 +38,10 @@ void cv_offset_log_entry_release(struct cv_offset_log_entry *entry);
  * what is there. With read_only nothing is made and no lock is taken (`calve check`). */
 enum cv_code cv_checkpoint_open(const char *folder, bool read_only,
                                 struct cv_checkpoint *ret_checkpoint, struct cv_error *err);
+/* The same in a store, which is taken over, whatever comes of it. There no lock can be held: who
+ * writes offsets/N or commits/N second gets CV_EXISTS. */
+enum cv_code cv_checkpoint_open_stored(struct cv_store *store, const char *location, bool read_only,
+                                       struct cv_checkpoint *ret_checkpoint, struct cv_error *err);
 void cv_checkpoint_release(struct cv_checkpoint *checkpoint);
 /* True while a process holds the lock of the directory. */
 bool cv_checkpoint_is_used(const char *folder);

@@ -20,6 +20,7 @@
 
 /* The parts of one trigger. */
 struct trigger_run {
+    struct cv_request_sums requests_before;
     int64_t start_us;      /* wall clock */
     int64_t start_mono_us; /* monotonic */
     struct cv_plan plan;
@@ -55,7 +56,6 @@ static enum cv_code open_table(struct cv_engine *engine, struct cv_error *err)
 {
     const char *table = engine->job->sink.table;
 
-    CV_DO(cv_job_open_catalog(&engine->job->file, table, &engine->catalog, err));
     CV_DO(cv_table_open(engine->catalog, table, &engine->table, err));
     engine->table->queue = engine->config->queue;
     return CV_OK;
@@ -177,7 +177,8 @@ static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
     engine->previous_trigger_ms = -1;
     engine->checkpoint.lock = -1;
     CV_DO(cv_fault_check_environment(err));
-    CV_DO(cv_checkpoint_open(engine->job->checkpoint, false, &engine->checkpoint, err));
+    CV_DO(cv_job_open_catalog(&engine->job->file, engine->job->sink.table, &engine->catalog, err));
+    CV_DO(cv_job_open_checkpoint(engine->job, engine->catalog, false, &engine->checkpoint, err));
     CV_DO(open_table(engine, err));
     CV_DO(open_source(engine, err));
     CV_DO(cv_engine_bind(engine, err));
@@ -201,6 +202,15 @@ static void publish_lag(struct cv_engine *engine, int64_t snapshot_id)
                        err.message);
 }
 
+static void sum_requests(const struct cv_engine *engine, struct cv_request_sums *ret_sums)
+{
+    *ret_sums = (struct cv_request_sums){0};
+    cv_request_sums_add(ret_sums, &engine->catalog->counts);
+    cv_request_sums_add(ret_sums, &engine->table->store->counts);
+    if (engine->checkpoint.store)
+        cv_request_sums_add(ret_sums, &engine->checkpoint.store->counts);
+}
+
 static void report(struct cv_engine *engine, struct trigger_run *run)
 {
     struct cv_progress *p = &run->progress;
@@ -214,6 +224,8 @@ static void report(struct cv_engine *engine, struct trigger_run *run)
     p->sink_description = engine->job->sink.table;
     p->latest = run->plan.latest.count ? &run->plan.latest : NULL;
     p->stage_us[CV_STAGE_TRIGGER] = cv_monotonic_us() - run->start_mono_us;
+    sum_requests(engine, &p->requests);
+    cv_request_sums_subtract(&p->requests, &run->requests_before);
     engine->last_progress_us = cv_monotonic_us();
     if (engine->config->progress)
         engine->config->progress(engine->config->progress_context, p);
@@ -382,6 +394,7 @@ static enum cv_code run_trigger(struct cv_engine *engine, bool *ret_worked, int6
     int64_t mark;
 
     run_init(&run);
+    sum_requests(engine, &run.requests_before);
     *ret_start_us = run.start_us;
     mark = run.start_mono_us;
     if (engine->redo)

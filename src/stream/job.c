@@ -23,7 +23,9 @@ static const struct cv_option job_options[] = {
     {"threads", CV_OPTION_INTEGER, JOB(threads), "0", NULL,
      "Workers that decode and write; 0 means one per core.", 0, CV_THREADS_MAX, 0},
     {"spill-directory", CV_OPTION_TEXT, JOB(spill_directory), NULL, NULL,
-     "Folder for rows that exceed the budget; default <checkpointLocation>/spill.", 0, 0, 0},
+     "Folder for rows that exceed the budget; default <checkpointLocation>/spill, for a checkpoint "
+     "on S3 calve-spill-<job> in $TMPDIR or /tmp.",
+     0, 0, 0},
     {"lag-group", CV_OPTION_TEXT, JOB(lag_group), NULL, NULL,
      "Consumer group that shows the position to lag tools, never read back; default calve.<job>, "
      "none turns it off.",
@@ -41,7 +43,9 @@ static const struct cv_option sink_options[] = {
     {"trigger", CV_OPTION_TEXT, SINK(trigger), NULL, NULL,
      "An interval (\"1 minute\"), availableNow or once; absent: the next batch at once.", 0, 0, 0},
     {"checkpointLocation", CV_OPTION_TEXT, SINK(checkpoint), NULL, NULL,
-     "Folder of the offset and commit logs, in Spark's bytes.", 0, 0, CV_OPTION_REQUIRED},
+     "Folder of the offset and commit logs, in Spark's bytes: a local one, or s3://… by the s3.* "
+     "properties of the table's catalog.",
+     0, 0, CV_OPTION_REQUIRED},
     {"fanout-enabled", CV_OPTION_BOOL, SINK(fanout), "true", NULL,
      "One open file per table partition; false orders the rows of a batch by partition first.", 0,
      0, 0},
@@ -168,29 +172,64 @@ static enum cv_code check_name(const char *name, struct cv_error *err)
                    "job \"%.100s\": a name has 1 to 100 letters, digits, '.', '_' or '-'", name);
 }
 
+/* Rows that exceed the budget go to a local disk, wherever the checkpoint is. */
+static void resolve_spill_directory(struct cv_job *job)
+{
+    struct cv_arena *arena = &job->file.arena;
+    const char *temporary = getenv("TMPDIR");
+
+    if (!job->options.spill_directory && job->checkpoint_stored)
+        job->options.spill_directory = cv_arena_printf(
+            arena, "%s/calve-spill-%s", temporary ? temporary : "/tmp", job->options.job);
+    else if (!job->options.spill_directory)
+        job->options.spill_directory = cv_arena_printf(arena, "%s/spill", job->checkpoint);
+    job->options.spill_directory =
+        cv_path_resolve(job->file.folder, job->options.spill_directory, arena);
+}
+
+static bool is_stored(const char *location)
+{
+    return cv_text_starts_with(location, "s3://") || cv_text_starts_with(location, "s3a://") ||
+           cv_text_starts_with(location, "s3n://");
+}
+
 static enum cv_code resolve_checkpoint(struct cv_job *job, struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];
     const char *location = job->sink.checkpoint;
+    size_t length = strlen(location);
 
-    if (strlen(location) >= CV_PATH_BYTES_MAX / 2)
+    if (length >= CV_PATH_BYTES_MAX / 2)
         return cv_fail(err, CV_CONFIG, "sink.checkpointLocation is too long");
-    if (strstr(location, ":/") && !cv_location_local_path(location, path)) {
-        (void)cv_fail(err, CV_UNSUPPORTED,
-                      "sink.checkpointLocation %s: only a local folder can hold the checkpoint yet",
-                      location);
-        cv_hint(err, "if the folder is lost, the table's own position continues the job");
-        return CV_UNSUPPORTED;
+    job->checkpoint_stored = is_stored(location);
+    if (job->checkpoint_stored) {
+        while (location[length - 1] == '/')
+            length--;
+        job->checkpoint = cv_arena_strndup(&job->file.arena, location, length);
+    } else if (strstr(location, ":/") && !cv_location_local_path(location, path)) {
+        return cv_fail(err, CV_UNSUPPORTED,
+                       "sink.checkpointLocation %s: a checkpoint is a local folder or lies on S3",
+                       location);
+    } else {
+        if (!strstr(location, ":/"))
+            (void)snprintf(path, sizeof path, "%s", location);
+        job->checkpoint = cv_path_resolve(job->file.folder, path, &job->file.arena);
     }
-    if (!strstr(location, ":/"))
-        (void)snprintf(path, sizeof path, "%s", location);
-    job->checkpoint = cv_path_resolve(job->file.folder, path, &job->file.arena);
-    if (!job->options.spill_directory)
-        job->options.spill_directory =
-            cv_arena_printf(&job->file.arena, "%s/spill", job->checkpoint);
-    job->options.spill_directory =
-        cv_path_resolve(job->file.folder, job->options.spill_directory, &job->file.arena);
+    resolve_spill_directory(job);
     return CV_OK;
+}
+
+enum cv_code cv_job_open_checkpoint(const struct cv_job *job, struct cv_catalog *catalog,
+                                    bool read_only, struct cv_checkpoint *ret_checkpoint,
+                                    struct cv_error *err)
+{
+    struct cv_store *store = NULL;
+
+    if (!job->checkpoint_stored)
+        return cv_checkpoint_open(job->checkpoint, read_only, ret_checkpoint, err);
+    CV_TRY(cv_catalog_open_store(catalog, job->checkpoint, NULL, NULL, &store, err), err,
+           "sink.checkpointLocation");
+    return cv_checkpoint_open_stored(store, job->checkpoint, read_only, ret_checkpoint, err);
 }
 
 static void resolve_paths(struct cv_job *job)

@@ -9,6 +9,7 @@
 #include "config/job_file.h"
 #include "decode/decoder.h"
 #include "kafka/source.h"
+#include "stream/checkpoint.h"
 #include "stream/trigger.h"
 
 /* The top level of the job file. */
@@ -46,7 +47,8 @@ struct cv_job {
     struct cv_value_options value;
     struct cv_sink_options sink;
     struct cv_trigger trigger;
-    const char *checkpoint; /* absolute local path */
+    const char *checkpoint; /* absolute local path, or a location */
+    bool checkpoint_stored; /* the latter */
     const char *lag_group;  /* "" = off */
 };
 
@@ -68,5 +70,11 @@ enum cv_code cv_job_catalog_properties(const struct cv_job_file *file, const cha
 /* Opens the catalog of a table's full name, or the catalog of this name when there is no dot. */
 enum cv_code cv_job_open_catalog(const struct cv_job_file *file, const char *name,
                                  struct cv_catalog **ret_catalog, struct cv_error *err);
+
+/* Opens the job's checkpoint; one in a store by the properties of the catalog (that of the sink's
+ * table; may be NULL where the checkpoint is local). */
+enum cv_code cv_job_open_checkpoint(const struct cv_job *job, struct cv_catalog *catalog,
+                                    bool read_only, struct cv_checkpoint *ret_checkpoint,
+                                    struct cv_error *err);
 
 #endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * calve.json in the checkpoint: what Spark's logs cannot hold. */
-#include "stream/checkpoint.h"
-
-#include "base/file.h"
+#include "stream/checkpoint_files.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 #define MEMO_BYTES_MAX ((size_t)64 << 20)
 
@@ -131,12 +128,10 @@ enum cv_code cv_checkpoint_read_memo(struct cv_checkpoint *checkpoint, struct cv
     CV_CLEANUP(cv_memo_release)
     struct cv_memo memo = {
         .batch = CV_BATCH_NONE, .snapshot_id = -1, .snapshot_epoch = CV_BATCH_NONE};
-    char path[CV_PATH_BYTES_MAX];
     enum cv_code code;
 
-    (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);
     *ret_damaged = false;
-    code = cv_file_read(path, MEMO_BYTES_MAX, &text, err);
+    code = cv_checkpoint_read_file(checkpoint, "calve.json", MEMO_BYTES_MAX, &text, err);
     if (code == CV_OK) {
         memo.present = cv_json_parse(text.data, text.length, &json, NULL) == CV_OK &&
                        cv_json_is_object(json) && read_fields(json, &memo, NULL) == CV_OK &&
@@ -180,7 +175,6 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(MEMO_BYTES_MAX);
     struct cv_json_writer w = CV_JSON_WRITER(&text);
-    char path[CV_PATH_BYTES_MAX];
 
     cv_json_begin_object(&w);
     cv_json_key(&w, "version");
@@ -206,8 +200,8 @@ enum cv_code cv_checkpoint_write_memo(struct cv_checkpoint *checkpoint, const st
     put_totals(&w, memo);
     put_fingerprints(&w, memo);
     cv_json_end_object(&w);
-    (void)snprintf(path, sizeof path, "%s/calve.json", checkpoint->folder);
-    CV_DO(cv_buf_check(&text, path, err));
+    CV_DO(cv_buf_check(&text, "calve.json", err));
     CV_DO(cv_checkpoint_check_lock(checkpoint, err));
-    return cv_file_write_replace(path, text.data, text.length, err);
+    return cv_checkpoint_write_file(checkpoint, "calve.json", text.data, text.length,
+                                    CV_PUT_REPLACE, err);
 }

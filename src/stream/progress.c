@@ -129,6 +129,19 @@ static void put_source(struct cv_json_writer *w, const struct cv_progress *p)
     cv_json_end_array(w);
 }
 
+static void put_requests(struct cv_json_writer *w, const struct cv_progress *p)
+{
+    cv_json_key(w, "requests");
+    cv_json_begin_object(w);
+    for (size_t i = 0; i < CV_REQUEST_KIND_COUNT; i++) {
+        if (!p->requests.sent[i])
+            continue;
+        cv_json_key(w, cv_request_kind_name((enum cv_request_kind)i));
+        cv_json_put_i64(w, p->requests.sent[i]);
+    }
+    cv_json_end_object(w);
+}
+
 /* Our own counters: Spark has no place for them. */
 static void put_calve(struct cv_json_writer *w, const struct cv_progress *p)
 {
@@ -160,6 +173,7 @@ static void put_calve(struct cv_json_writer *w, const struct cv_progress *p)
         cv_json_key(w, counters[i].key);
         cv_json_put_i64(w, counters[i].value);
     }
+    put_requests(w, p);
     cv_json_end_object(w);
 }
 

@@ -2,7 +2,7 @@
  *
  * Logs made anew, all at once: they are written into rebase.tmp/, which becomes rebase/ when it is
  * whole. From then on every start finishes the exchange, whose steps may be repeated. */
-#include "stream/checkpoint.h"
+#include "stream/checkpoint_files.h"
 
 #include "base/fault.h"
 #include "base/file.h"
@@ -57,23 +57,29 @@ static enum cv_code remove_build(const char *folder, struct cv_error *err)
     return CV_OK;
 }
 
-static enum cv_code write_logs(struct cv_checkpoint *staged, const struct cv_rebase *rebase,
+enum cv_code cv_checkpoint_write_logs(struct cv_checkpoint *target, const struct cv_rebase *rebase,
+                                      struct cv_error *err)
+{
+    CV_DO(cv_checkpoint_write_metadata(target, rebase->query_id, err));
+    CV_DO(cv_checkpoint_write_initial(target, &rebase->entry.offsets, err));
+    /* Spark wants the entry before the newest one too. */
+    for (int64_t batch = CV_MAX(rebase->batch - 1, 0); batch <= rebase->batch; batch++) {
+        CV_DO(cv_checkpoint_write_offsets(target, batch, &rebase->entry, err));
+        CV_DO(cv_checkpoint_write_commit(target, batch, err));
+    }
+    return cv_checkpoint_write_memo(target, rebase->memo, err);
+}
+
+static enum cv_code build_logs(struct cv_checkpoint *build, const struct cv_rebase *rebase,
                                struct cv_error *err)
 {
     char path[CV_PATH_BYTES_MAX];
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(log_folders); i++)
-        CV_DO(cv_directory_make(join(staged->folder, log_folders[i], path), err));
-    CV_DO(cv_checkpoint_write_metadata(staged, rebase->query_id, err));
-    CV_DO(cv_checkpoint_write_initial(staged, &rebase->entry.offsets, err));
-    /* Spark wants the entry before the newest one too. */
-    for (int64_t batch = CV_MAX(rebase->batch - 1, 0); batch <= rebase->batch; batch++) {
-        CV_DO(cv_checkpoint_write_offsets(staged, batch, &rebase->entry, err));
-        CV_DO(cv_checkpoint_write_commit(staged, batch, err));
-    }
-    CV_DO(cv_checkpoint_write_memo(staged, rebase->memo, err));
-    CV_DO(cv_directory_sync(join(staged->folder, "sources", path), err));
-    return cv_directory_sync(staged->folder, err);
+        CV_DO(cv_directory_make(join(build->folder, log_folders[i], path), err));
+    CV_DO(cv_checkpoint_write_logs(build, rebase, err));
+    CV_DO(cv_directory_sync(join(build->folder, "sources", path), err));
+    return cv_directory_sync(build->folder, err);
 }
 
 /* The old files go to replaced/ within the staged folder, so that a repetition knows where. */
@@ -105,6 +111,8 @@ enum cv_code cv_checkpoint_finish_rebase(struct cv_checkpoint *checkpoint, struc
     char kept[CV_PATH_BYTES_MAX + 64];
     char uuid[CV_UUID_TEXT_BYTES];
 
+    if (checkpoint->store)
+        return cv_checkpoint_finish_stored(checkpoint, err);
     if (access(join(checkpoint->folder, STAGED_NAME, staged), F_OK) != 0)
         return CV_OK;
     (void)snprintf(replaced, sizeof replaced, "%s/replaced", staged);
@@ -119,8 +127,8 @@ enum cv_code cv_checkpoint_finish_rebase(struct cv_checkpoint *checkpoint, struc
     return cv_directory_sync(checkpoint->folder, err);
 }
 
-enum cv_code cv_checkpoint_rebase(struct cv_checkpoint *checkpoint, const struct cv_rebase *rebase,
-                                  struct cv_error *err)
+static enum cv_code rebase_local(struct cv_checkpoint *checkpoint, const struct cv_rebase *rebase,
+                                 struct cv_error *err)
 {
     struct cv_checkpoint build = {.lock = -1};
     char folder[CV_PATH_BYTES_MAX];
@@ -129,11 +137,18 @@ enum cv_code cv_checkpoint_rebase(struct cv_checkpoint *checkpoint, const struct
     build.folder = folder;
     (void)join(checkpoint->folder, BUILD_NAME, folder);
     CV_DO(remove_build(folder, err));
-    CV_DO(write_logs(&build, rebase, err));
+    CV_DO(build_logs(&build, rebase, err));
     CV_DO(cv_fault_pass("rebase-staged", err));
     CV_DO(move(folder, join(checkpoint->folder, STAGED_NAME, staged), false, err));
     CV_DO(cv_directory_sync(checkpoint->folder, err));
-    CV_DO(cv_checkpoint_finish_rebase(checkpoint, err));
+    return cv_checkpoint_finish_rebase(checkpoint, err);
+}
+
+enum cv_code cv_checkpoint_rebase(struct cv_checkpoint *checkpoint, const struct cv_rebase *rebase,
+                                  struct cv_error *err)
+{
+    CV_DO(checkpoint->store ? cv_checkpoint_rebase_stored(checkpoint, rebase, err)
+                            : rebase_local(checkpoint, rebase, err));
     (void)snprintf(checkpoint->query_id, sizeof checkpoint->query_id, "%s", rebase->query_id);
     checkpoint->newest_offsets = rebase->batch;
     checkpoint->newest_commits = rebase->batch;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The checkpoint in Spark's bytes: golden files from Spark's formats (sources/0/0 is the vector of
- * Spark's KafkaSourceInitialOffsetWriter), logs that nobody overwrites, the lock, the purge. */
+ * Spark's KafkaSourceInitialOffsetWriter), logs that nobody overwrites, the lock, the purge. In a
+ * local folder and, where there is no lock, in a store: the one of local files, which survives a
+ * process that is killed. */
 #include "test.h"
 
 #include "base/file.h"
@@ -11,11 +13,36 @@
 
 static struct cv_error err;
 static char folder[512];
+static bool stored;
+
+static int in_a_folder(void **state)
+{
+    stored = false;
+    return 0;
+}
+
+static int in_a_store(void **state)
+{
+    stored = true;
+    return 0;
+}
+
+static enum cv_code open_it(bool read_only, struct cv_checkpoint *checkpoint)
+{
+    struct cv_store *store;
+    char location[600];
+
+    if (!stored)
+        return cv_checkpoint_open(folder, read_only, checkpoint, &err);
+    (void)snprintf(location, sizeof location, "file://%s", folder);
+    CV_ASSERT_OK(cv_store_open(location, NULL, &store, &err), &err);
+    return cv_checkpoint_open_stored(store, location, read_only, checkpoint, &err);
+}
 
 static void open_fresh(struct cv_checkpoint *checkpoint)
 {
     (void)snprintf(folder, sizeof folder, "%s/checkpoint", cv_test_folder());
-    CV_ASSERT_OK(cv_checkpoint_open(folder, false, checkpoint, &err), &err);
+    CV_ASSERT_OK(open_it(false, checkpoint), &err);
 }
 
 static void assert_file(const char *name, const void *bytes, size_t length)
@@ -35,6 +62,9 @@ static void put_file(const char *name, const char *text)
     char path[600];
 
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    *strrchr(path, '/') = '\0'; /* a store makes folders as it needs them */
+    CV_ASSERT_OK(cv_directory_make(path, &err), &err);
+    path[strlen(path)] = '/';
     CV_ASSERT_OK(cv_file_write_new(path, text, strlen(text), &err), &err);
 }
 
@@ -192,6 +222,31 @@ static void old_batches_are_purged_as_spark_does(void **state)
     cv_checkpoint_release(&checkpoint);
 }
 
+/* There one request takes the logs of 16 batches; between them up to 15 more are kept. */
+static void a_store_is_purged_in_lots(void **state)
+{
+    struct cv_checkpoint checkpoint;
+    struct cv_offset_log_entry entry = {0};
+    char name[32];
+
+    open_fresh(&checkpoint);
+    cv_offsets_set(&entry.offsets, "t", 0, 1);
+    put_file("offsets/.5.0a1b2c3d.tmp", "what a Spark that was killed leaves");
+    for (int64_t n = 0; n <= 140; n++) {
+        CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, n, &entry, &err), &err);
+        CV_ASSERT_OK(cv_checkpoint_purge(&checkpoint, n, &err), &err);
+        CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, n, &err), &err);
+    }
+    for (int n = 0; n <= 140; n++) {
+        (void)snprintf(name, sizeof name, "offsets/%d", n);
+        assert_int_equal(file_exists(name), n >= 32);
+        (void)snprintf(name, sizeof name, "commits/%d", n);
+        assert_int_equal(file_exists(name), n >= 32);
+    }
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
+}
+
 static void logs_without_metadata_are_refused(void **state)
 {
     struct cv_checkpoint checkpoint;
@@ -200,9 +255,8 @@ static void logs_without_metadata_are_refused(void **state)
     put_file("offsets/0", "v1\n{}\n{\"t\":{\"0\":1}}");
     put_file("metadata", ""); /* as a power cut leaves Spark's */
     cv_checkpoint_release(&checkpoint);
-    CV_ASSERT_FAILS(cv_checkpoint_open(folder, true, &checkpoint, &err), CV_CONTRADICTION,
-                    "metadata", &err);
-    CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+    CV_ASSERT_FAILS(open_it(true, &checkpoint), CV_CONTRADICTION, "metadata", &err);
+    CV_ASSERT_OK(open_it(false, &checkpoint), &err);
     CV_ASSERT_FAILS(cv_checkpoint_check_identity(&checkpoint, &err), CV_CONTRADICTION, "metadata",
                     &err);
     cv_checkpoint_release(&checkpoint);
@@ -260,6 +314,24 @@ static void assert_made_anew(const struct cv_checkpoint *checkpoint)
     assert_false(file_exists("offsets/2") || file_exists("rebase") || file_exists("rebase.tmp"));
 }
 
+/* In how many folders of replaced files one of this name is. */
+static size_t count_kept(const char *name)
+{
+    struct cv_arena arena = CV_ARENA_INIT;
+    char path[600];
+    char **names;
+    size_t count;
+    size_t kept = 0;
+
+    CV_ASSERT_OK(cv_directory_list(folder, &arena, &names, &count, &err), &err);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", names[i], name);
+        kept += cv_text_starts_with(names[i], "replaced-") && file_exists(path);
+    }
+    cv_arena_release(&arena);
+    return kept;
+}
+
 static void logs_are_made_anew_and_the_old_ones_kept(void **state)
 {
     struct cv_checkpoint checkpoint;
@@ -269,11 +341,13 @@ static void logs_are_made_anew_and_the_old_ones_kept(void **state)
     put_file(".metadata.crc", "Hadoop's");
     make_anew(&checkpoint);
     assert_made_anew(&checkpoint);
-    assert_false(file_exists(".metadata.crc"));
+    assert_true(stored || !file_exists(".metadata.crc"));
+    assert_true(count_kept("offsets/2") == 1 && count_kept("metadata") == 1);
     make_anew(&checkpoint); /* once more, over its own result */
     assert_made_anew(&checkpoint);
+    assert_true(count_kept("offsets/2") == 1 && count_kept("offsets/7") == 1);
     cv_checkpoint_release(&checkpoint);
-    CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+    CV_ASSERT_OK(open_it(false, &checkpoint), &err);
     assert_made_anew(&checkpoint);
     cv_checkpoint_release(&checkpoint);
 }
@@ -282,10 +356,12 @@ static void logs_are_made_anew_and_the_old_ones_kept(void **state)
  * afterwards every start finishes the exchange. */
 static void a_crash_leaves_the_old_logs_or_the_new_ones(void **state)
 {
-    static const char *const faults[] = {"rebase-staged", "rebase-half:1", "rebase-half:2",
-                                         "rebase-half:3", "rebase-half:4", "rebase-half:5"};
+    static const char *const faults[] = {
+        "rebase-staged", "rebase-half:1", "rebase-half:2", "rebase-half:3", "rebase-half:4",
+        "rebase-half:5", "rebase-half:6", "rebase-half:7", "rebase-half:8", "rebase-half:9"};
+    const size_t count = stored ? sizeof faults / sizeof faults[0] : 6;
 
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct cv_checkpoint checkpoint;
         pid_t child;
         int status;
@@ -296,21 +372,63 @@ static void a_crash_leaves_the_old_logs_or_the_new_ones(void **state)
         child = fork();
         if (child == 0) {
             (void)setenv("CALVE_FAULT", faults[i], 1);
-            if (cv_checkpoint_open(folder, false, &checkpoint, &err) == CV_OK)
+            if (open_it(false, &checkpoint) == CV_OK)
                 make_anew(&checkpoint);
             _exit(0);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));
-        CV_ASSERT_OK(cv_checkpoint_open(folder, false, &checkpoint, &err), &err);
+        CV_ASSERT_OK(open_it(false, &checkpoint), &err);
         if (i == 0) {
             assert_string_equal(checkpoint.query_id, "old");
             assert_int_equal(checkpoint.newest_commits, 2);
             make_anew(&checkpoint);
         }
         assert_made_anew(&checkpoint);
+        assert_true(count_kept("offsets/2") >= 1);
         cv_checkpoint_release(&checkpoint);
     }
+}
+
+/* Nothing locks a store: the name of the marker and the query's id tell that somebody else was
+ * there since this process looked. */
+static void of_two_that_make_logs_anew_in_a_store_one_ends(void **state)
+{
+    struct cv_memo memo = {.job = "j", .table = "t", .table_uuid = "u", .cluster_id = "c"};
+    struct cv_rebase made = {.query_id = "mine", .batch = CV_BATCH_NONE, .memo = &memo};
+    struct cv_checkpoint first;
+    struct cv_checkpoint second;
+
+    open_fresh(&first);
+    cv_offsets_set(&made.entry.offsets, "t", 0, 9);
+    CV_ASSERT_OK(open_it(false, &second), &err);
+    CV_ASSERT_OK(cv_checkpoint_rebase(&first, &made, &err), &err);
+    made.query_id = "yours";
+    CV_ASSERT_FAILS(cv_checkpoint_rebase(&second, &made, &err), CV_LOCKED, "another process", &err);
+    assert_file("metadata", "{\"id\":\"mine\"}", 13);
+    put_file("rebase", "-damaged");
+    CV_ASSERT_FAILS(cv_checkpoint_rebase(&first, &made, &err), CV_LOCKED, "rebase", &err);
+    cv_checkpoint_release(&second);
+    CV_ASSERT_FAILS(open_it(false, &second), CV_FORMAT, "damaged", &err);
+    cv_offsets_release(&made.entry.offsets);
+    cv_checkpoint_release(&first);
+}
+
+static void a_damaged_entry_is_moved_aside(void **state)
+{
+    struct cv_offset_log_entry entry = {0};
+    struct cv_checkpoint checkpoint;
+
+    open_fresh(&checkpoint);
+    cv_offsets_set(&entry.offsets, "t", 0, 1);
+    CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, 3, &entry, &err), &err);
+    put_file("offsets/4", "");
+    CV_ASSERT_OK(cv_checkpoint_put_offsets_aside(&checkpoint, 4, &err), &err);
+    assert_int_equal(checkpoint.newest_offsets, 3);
+    assert_false(file_exists("offsets/4"));
+    CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, 4, &entry, &err), &err);
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
 }
 
 static void hadoops_stale_checksums_go(void **state)
@@ -372,21 +490,38 @@ static void the_memo_comes_back(void **state)
     cv_checkpoint_release(&checkpoint);
 }
 
+#define IN_BOTH(test)                                                                              \
+    {#test "_in_a_folder", test, in_a_folder, NULL, NULL},                                         \
+    {                                                                                              \
+#test "_in_a_store", test, in_a_store, NULL, NULL                                          \
+    }
+#define IN_FOLDER(test)                                                                            \
+    {                                                                                              \
+#test, test, in_a_folder, NULL, NULL                                                       \
+    }
+#define IN_STORE(test)                                                                             \
+    {                                                                                              \
+#test, test, in_a_store, NULL, NULL                                                        \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_sparks),
-        cmocka_unit_test(sparks_entries_are_read_in_any_key_order),
-        cmocka_unit_test(broken_entries_are_refused),
-        cmocka_unit_test(a_batch_is_never_overwritten),
-        cmocka_unit_test(a_second_process_is_refused),
-        cmocka_unit_test(old_batches_are_purged_as_spark_does),
-        cmocka_unit_test(logs_without_metadata_are_refused),
-        cmocka_unit_test(a_lock_that_was_taken_away_stops_the_writes),
-        cmocka_unit_test(logs_are_made_anew_and_the_old_ones_kept),
-        cmocka_unit_test(a_crash_leaves_the_old_logs_or_the_new_ones),
-        cmocka_unit_test(hadoops_stale_checksums_go),
-        cmocka_unit_test(the_memo_comes_back),
+        IN_BOTH(bytes_are_sparks),
+        IN_BOTH(sparks_entries_are_read_in_any_key_order),
+        IN_BOTH(broken_entries_are_refused),
+        IN_BOTH(a_batch_is_never_overwritten),
+        IN_FOLDER(a_second_process_is_refused),
+        IN_FOLDER(old_batches_are_purged_as_spark_does),
+        IN_STORE(a_store_is_purged_in_lots),
+        IN_BOTH(logs_without_metadata_are_refused),
+        IN_FOLDER(a_lock_that_was_taken_away_stops_the_writes),
+        IN_BOTH(logs_are_made_anew_and_the_old_ones_kept),
+        IN_BOTH(a_crash_leaves_the_old_logs_or_the_new_ones),
+        IN_STORE(of_two_that_make_logs_anew_in_a_store_one_ends),
+        IN_BOTH(a_damaged_entry_is_moved_aside),
+        IN_FOLDER(hadoops_stale_checksums_go),
+        IN_BOTH(the_memo_comes_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

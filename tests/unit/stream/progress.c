@@ -11,28 +11,30 @@ static void fill(struct cv_progress *p, struct cv_offsets *start, struct cv_offs
     cv_offsets_set(start, "orders", 0, 20);
     cv_offsets_set(end, "orders", 0, 120);
     cv_offsets_set(latest, "orders", 0, 130);
-    *p = (struct cv_progress){.query_id = "q",
-                              .run_id = "r",
-                              .name = "orders",
-                              .timestamp_ms = 1767225600000,
-                              .previous_timestamp_ms = 1767225600000 - 60000,
-                              .batch_id = 7,
-                              .ran = true,
-                              .input_rows = 100,
-                              .output_rows = 100,
-                              .start = start,
-                              .end = end,
-                              .latest = latest,
-                              .source_description = "KafkaV2[Subscribe[orders]]",
-                              .sink_description = "cat.db.t",
-                              .snapshot_id = 5,
-                              .files = 1,
-                              .file_bytes = 3174,
-                              .commit_attempts = 1,
-                              .written = {.groups_closed_early = 2,
-                                          .rows_spilled = 1000,
-                                          .bytes_spilled = 64000,
-                                          .files_closed_early = 3}};
+    *p = (struct cv_progress){
+        .query_id = "q",
+        .run_id = "r",
+        .name = "orders",
+        .timestamp_ms = 1767225600000,
+        .previous_timestamp_ms = 1767225600000 - 60000,
+        .batch_id = 7,
+        .ran = true,
+        .input_rows = 100,
+        .output_rows = 100,
+        .start = start,
+        .end = end,
+        .latest = latest,
+        .source_description = "KafkaV2[Subscribe[orders]]",
+        .sink_description = "cat.db.t",
+        .snapshot_id = 5,
+        .files = 1,
+        .file_bytes = 3174,
+        .commit_attempts = 1,
+        .requests = {.sent = {[CV_REQUEST_PUT] = 3, [CV_REQUEST_CATALOG_COMMIT] = 1}},
+        .written = {.groups_closed_early = 2,
+                    .rows_spilled = 1000,
+                    .bytes_spilled = 64000,
+                    .files_closed_early = 3}};
     p->stage_us[CV_STAGE_LATEST_OFFSET] = 15000;
     p->stage_us[CV_STAGE_GET_BATCH] = -1;
     p->stage_us[CV_STAGE_QUERY_PLANNING] = -1;
@@ -69,7 +71,8 @@ static void json_is_sparks(void **state)
         "\"calve\":{\"snapshotId\":5,\"files\":1,\"fileBytes\":3174,\"badRecords\":0,"
         "\"droppedRecords\":0,\"skippedTombstones\":0,\"lostRecords\":0,\"commitAttempts\":1,"
         "\"rowGroupsClosedEarly\":2,\"rowsSpilled\":1000,\"bytesSpilled\":64000,"
-        "\"filesClosedEarly\":3}}");
+        "\"filesClosedEarly\":3,"
+        "\"requests\":{\"put\":3,\"catalog-commit\":1}}}");
     cv_buf_clear(&json);
     p.previous_timestamp_ms = -1;
     p.ran = false;
