@@ -3,7 +3,7 @@
  * The Hadoop catalog on local folders: a table is <warehouse>/<namespace…>/<table> and its current
  * metadata is the highest metadata/v<N>.metadata.json. A commit gives the new file its name by
  * link(), which fails where the name is taken; version-hint.text only shortens the search. */
-#include "catalog/catalog_int.h"
+#include "catalog/hadoop/hadoop_int.h"
 
 #include "base/file.h"
 #include "base/random.h"
@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HINT_FILE           "version-hint.text"
-#define HINT_BYTES_MAX      64
 #define NAMESPACE_DEPTH_MAX 32
 
 struct hadoop_catalog {
@@ -46,11 +44,7 @@ static enum cv_code hadoop_open(const char *name, const struct cv_catalog_settin
     if (!settings->warehouse)
         return cv_fail(err, CV_CONFIG, "a hadoop catalog needs `warehouse`");
     if (!cv_location_local_path(settings->warehouse, path))
-        return cv_fail(
-            err, CV_UNSUPPORTED,
-            "warehouse %.500s: a hadoop catalog commits by renaming without overwriting, "
-            "which only local folders do",
-            settings->warehouse);
+        return cv_hadoop_objects_open(settings->warehouse, ret_catalog, err);
     catalog = cv_alloc(sizeof *catalog);
     catalog->base.ops = &cv_hadoop_catalog_ops;
     catalog->warehouse = cv_arena_strdup(&catalog->arena, settings->warehouse);
@@ -83,17 +77,24 @@ static const char *version_file(const char *folder, int64_t version, struct cv_a
     return NULL;
 }
 
-static int64_t read_hint(const char *folder, struct cv_arena *arena)
+int64_t cv_hadoop_hint_version(const struct cv_buf *text)
 {
-    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(65536 + HINT_BYTES_MAX);
     int64_t version;
 
-    if (cv_file_read(cv_location_join(arena, folder, HINT_FILE), HINT_BYTES_MAX, &text, NULL) !=
-            CV_OK ||
-        !cv_parse_i64(cv_str_trim((struct cv_str){(char *)text.data, text.length}), &version) ||
+    if (!cv_parse_i64(cv_str_trim((struct cv_str){(char *)text->data, text->length}), &version) ||
         version < 1 || version >= INT32_MAX)
         return -1;
     return version;
+}
+
+static int64_t read_hint(const char *folder, struct cv_arena *arena)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(65536 + HINT_BYTES_MAX);
+
+    if (cv_file_read(cv_location_join(arena, folder, HINT_FILE), HINT_BYTES_MAX, &text, NULL) !=
+        CV_OK)
+        return -1;
+    return cv_hadoop_hint_version(&text);
 }
 
 static int64_t highest_listed(const char *folder, struct cv_arena *arena)
@@ -339,10 +340,9 @@ static enum cv_code hadoop_table_location(struct cv_catalog *base, const struct 
     return cv_catalog_warehouse_location(catalog->warehouse, name, arena, ret_location, err);
 }
 
-/* A name that no reader takes for a version; publish() gives it its own. */
-static enum cv_code hadoop_metadata_location(struct cv_catalog *base, const char *metadata_folder,
-                                             const char *current, bool gzip, struct cv_arena *arena,
-                                             const char **ret_location, struct cv_error *err)
+enum cv_code cv_hadoop_metadata_location(struct cv_catalog *base, const char *metadata_folder,
+                                         const char *current, bool gzip, struct cv_arena *arena,
+                                         const char **ret_location, struct cv_error *err)
 {
     char uuid[CV_UUID_TEXT_BYTES];
 
@@ -366,6 +366,6 @@ const struct cv_catalog_ops cv_hadoop_catalog_ops = {
     .drop = hadoop_drop,
     .list = hadoop_list,
     .table_location = hadoop_table_location,
-    .metadata_location = hadoop_metadata_location,
+    .metadata_location = cv_hadoop_metadata_location,
     .free = hadoop_free,
 };

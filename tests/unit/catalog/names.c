@@ -109,7 +109,7 @@ static void settings_are_checked(void **state)
     CV_ASSERT_FAILS(open_with("type", "sql", "uri", "sqlite://host/x"), CV_CONFIG, "no file", &err);
     CV_ASSERT_FAILS(open_with("type", "sql", "uri", "mysql://x"), CV_UNSUPPORTED, "mysql", &err);
     CV_ASSERT_FAILS(open_with("type", "hadoop", NULL, NULL), CV_CONFIG, "warehouse", &err);
-    CV_ASSERT_FAILS(open_with("type", "hadoop", "warehouse", "s3://b/w"), CV_UNSUPPORTED, "s3://",
+    CV_ASSERT_FAILS(open_with("type", "hadoop", "warehouse", "gs://b/w"), CV_UNSUPPORTED, "gs://",
                     &err);
     CV_ASSERT_OK(open_with("type", "sql", "uri", "sqlite:/tmp/calve-absent/x.db"), &err);
 }
