@@ -274,6 +274,7 @@ static void assert_commit(int status, const char *headers, const char *body, enu
     if (code != wanted)
         fail_msg("status %d: %s and not %s: %s", status, cv_code_name(code), cv_code_name(wanted),
                  err.message);
+    cv_catalog_entry_release(&entry);
     assert_played();
     f.count = 0;
 }
