@@ -238,7 +238,10 @@ def test_killed(lake, duckdb, fault):
     table = make(lake, commits=5, properties=MERGING)
     table.overwrite(numbers(1, 2, 3))  # so that data files go, too
     killed = maintain(lake, "expire-snapshots", "db.t", "--older-than", FUTURE, env={"CALVE_FAULT": fault})
-    assert killed.status == -9, killed
+    if fault == "metadata-written" and lake.catalog == "rest":
+        assert killed.status == 0, "the catalog writes that file"
+    else:
+        assert killed.status == -9, killed
     rows = [(1,), (2,), (3,)]
     assert comparable(read_pyiceberg(lake, "db.t")) == rows == comparable(read_duckdb(lake, "db.t"))
     assert all(path.exists() for path in referenced_files(lake, "db.t"))
