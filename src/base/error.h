@@ -54,6 +54,7 @@ enum CV_MUST_USE cv_code {
 enum cv_error_flag {
     CV_ERROR_RETRIABLE = 1, /* the same call may succeed later */
     CV_ERROR_UNSENT = 2,    /* the server cannot have got the request */
+    CV_ERROR_LOST = 4,      /* an attempt before the one that failed may have been carried out */
 };
 
 #define CV_ERROR_MESSAGE_BYTES 2048

@@ -150,10 +150,12 @@ void s3_sources_release(struct s3_store *store);
 struct s3_source *s3_source_for(struct s3_store *store, const char *location);
 
 /* s3_request.c: sends until it is answered for good. CV_OK: a 2xx without an error inside (or 412
- * for a conditional request: look at the status). Otherwise `err` tells, and `answer` holds the
- * status and S3's code where there was an answer. */
+ * for a conditional request: look at the status). Otherwise `err` tells, with CV_ERROR_LOST where
+ * an attempt may have been carried out, and `answer` holds the status and S3's code where there was
+ * an answer. */
 enum cv_code s3_send(struct s3_store *store, const struct s3_request *request,
                      struct s3_answer *answer, struct cv_error *err);
+void s3_note_lost(struct cv_error *err);
 void s3_request_header(struct s3_request *request, const char *name, const char *value);
 
 /* s3_xml.c. Texts live in the arena. */

@@ -364,6 +364,24 @@ static enum verdict judge_silence(struct call *call, enum cv_code code, const st
     return AGAIN;
 }
 
+void s3_note_lost(struct cv_error *err)
+{
+    if (err)
+        err->flags = (err->flags & ~(unsigned)CV_ERROR_UNSENT) | CV_ERROR_LOST;
+}
+
+static enum cv_code fail_send(const struct call *call, enum cv_code code, int attempts,
+                              const struct cv_error *failure, struct cv_error *err)
+{
+    if (code == CV_OK)
+        code = fail_answer(call, attempts, err);
+    else if (err)
+        *err = *failure;
+    if (call->answer->lost)
+        s3_note_lost(err);
+    return code;
+}
+
 enum cv_code s3_send(struct s3_store *store, const struct s3_request *request,
                      struct s3_answer *answer, struct cv_error *err)
 {
@@ -388,11 +406,8 @@ enum cv_code s3_send(struct s3_store *store, const struct s3_request *request,
             cv_request_count(&store->base.counts, CV_REQUEST_RETRY);
             continue;
         }
-        if (code == CV_OK)
-            return fail_answer(&call, retry.attempt, err);
-        cv_context(&failure, "cannot %s %s", request->action, request->location);
-        if (err)
-            *err = failure;
-        return code;
+        if (code != CV_OK)
+            cv_context(&failure, "cannot %s %s", request->action, request->location);
+        return fail_send(&call, code, retry.attempt, &failure, err);
     }
 }

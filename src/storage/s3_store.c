@@ -270,6 +270,7 @@ static enum cv_code compare_object(struct s3_store *store, const char *location,
         return cv_fail(err, CV_EXISTS, "%.1500s exists already", location);
     if (err)
         *err = why;
+    s3_note_lost(err);
     return code;
 }
 

@@ -52,7 +52,7 @@ struct cv_store_ops {
                          void *context, struct cv_error *);
     /* The whole file at once, atomically. CV_EXISTS where `how` is CV_PUT_NEW and the name is taken
      * (by other bytes: an own attempt whose answer was lost is no obstacle); CV_UNSUPPORTED where
-     * the store does not keep that promise. */
+     * the store does not keep that promise. Another failure with CV_ERROR_LOST: it may be there. */
     enum cv_code (*put)(struct cv_store *, const char *location, const void *bytes, size_t length,
                         enum cv_put how, struct cv_error *);
     /* Removes many; absent ones are fine. `failed` hears of each that stays. NULL: one by one. */

@@ -189,6 +189,17 @@ static bool has_two_names(const char *path)
     return stat(path, &status) == 0 && status.st_nlink == 2;
 }
 
+/* Others may have gone on so far while this process stood still that its version's name was cleaned
+ * up and free again. Such a version is none: a hint to it would turn the table back. */
+static bool is_overtaken(const char *folder, int64_t version, struct cv_arena *arena)
+{
+    int64_t newest = version;
+
+    if (read_hint(folder, arena) > version)
+        (void)current_file(folder, arena, &newest);
+    return newest > version;
+}
+
 /* Gives the written file at `next` its version's name. */
 static enum cv_code publish(const char *next, int64_t version, struct cv_arena *arena,
                             struct cv_catalog_entry *ret_entry, struct cv_error *err)
@@ -214,6 +225,8 @@ static enum cv_code publish(const char *next, int64_t version, struct cv_arena *
     }
     if (cv_directory_sync(folder, err) != CV_OK)
         return cv_fail(err, CV_UNKNOWN, "%s was made but its folder cannot be synced", target);
+    if (is_overtaken(folder, version, arena))
+        return cv_fail(err, CV_UNKNOWN, "%s was made, but is not the newest version", target);
     (void)unlink(path);
     write_hint(folder, version, arena);
     *ret_entry = (struct cv_catalog_entry){

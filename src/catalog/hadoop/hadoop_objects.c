@@ -167,9 +167,12 @@ static enum cv_code read_plain(struct cv_store *store, const char *location, str
     return CV_OK;
 }
 
-/* After a put without a good answer: only some failures tell that the file is not there. */
+/* After a put without a good answer: only some failures tell that the file is not there, and none
+ * does where an attempt before it has no answer. */
 static bool is_certain(enum cv_code code, const struct cv_error *failure)
 {
+    if (failure->flags & CV_ERROR_LOST)
+        return false;
     return code == CV_UNSUPPORTED || code == CV_CONFIG || code == CV_AUTH || code == CV_NOT_FOUND ||
            (failure->flags & CV_ERROR_UNSENT);
 }
@@ -193,6 +196,25 @@ static enum cv_code put_version(struct objects_catalog *catalog, const char *tar
     return code;
 }
 
+/* Others may have gone on so far while the put was on its way that its name was cleaned up and free
+ * again. Such a version is none: nobody reads it, and a hint to it would turn the table back. */
+static enum cv_code check_newest(struct objects_catalog *catalog, const char *folder,
+                                 int64_t version, struct cv_arena *arena, struct cv_error *err)
+{
+    const char *newest = NULL;
+    int64_t hint = -1;
+    enum cv_code code = read_hint(catalog, folder, arena, &hint, err);
+
+    if (code == CV_OK && hint <= version)
+        return CV_OK;
+    if (code == CV_OK)
+        code = current_file(catalog, folder, arena, &newest, err);
+    if (code == CV_OK && newest && cv_metadata_file_version(newest, 1, '.') <= version)
+        return CV_OK; /* a hint to nowhere */
+    return cv_fail(err, CV_UNKNOWN, "version %lld was written, but the newest one is %s",
+                   (long long)version, newest ? newest : "not known");
+}
+
 /* Gives the bytes of the file at `next` their version's name. */
 static enum cv_code publish(struct objects_catalog *catalog, const char *next, int64_t version,
                             struct cv_arena *arena, struct cv_catalog_entry *ret_entry,
@@ -210,6 +232,7 @@ static enum cv_code publish(struct objects_catalog *catalog, const char *next, i
         return cv_fail(err, CV_CONFLICT, "another commit was first: %s exists", taken);
     CV_DO(read_plain(catalog->store, next, &plain, err));
     CV_DO(put_version(catalog, target, &plain, err));
+    CV_DO(check_newest(catalog, folder, version, arena, err));
     (void)cv_store_remove(catalog->store, next, NULL);
     /* best effort: readers probe on from an old hint */
     (void)cv_store_put(catalog->store, cv_location_join(arena, folder, HINT_FILE), number,
