@@ -134,17 +134,13 @@ static const char *amazon_host(const char *region, struct cv_arena *arena)
                            strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 }
 
-const char *s3_url(struct s3_store *store, const struct s3_request *request, struct cv_arena *arena)
+const char *s3_url(const struct s3_store *store, const struct s3_request *request,
+                   const char *region, struct cv_arena *arena)
 {
     const char *key = request->key && *request->key ? request->key : "";
-    const char *host = store->host;
+    const char *host = store->host ? store->host : amazon_host(region, arena);
     bool path_style = store->path_style || !is_host_label(request->bucket);
-    char region[64];
 
-    if (!host) {
-        s3_bucket_region(store, request->bucket, region);
-        host = amazon_host(region, arena);
-    }
     return cv_arena_printf(arena, "%s://%s%s%s%s%s%s%s%s%s%s", store->scheme,
                            path_style ? "" : request->bucket, path_style ? "" : ".", host,
                            store->path, path_style ? "/" : "", path_style ? request->bucket : "",
@@ -191,18 +187,15 @@ void s3_bucket_region(struct s3_store *store, const char *bucket, char region[64
 bool s3_bucket_set_region(struct s3_store *store, const char *bucket, const char *region)
 {
     struct s3_bucket *found;
-    bool changed = false;
 
     if (!is_region(region))
         return false;
     (void)pthread_mutex_lock(&store->lock);
     found = find_or_add(store, bucket);
-    if (found && strcmp(found->region[0] ? found->region : store->region, region) != 0) {
+    if (found)
         (void)snprintf(found->region, sizeof found->region, "%s", region);
-        changed = true;
-    }
     (void)pthread_mutex_unlock(&store->lock);
-    return changed;
+    return true;
 }
 
 int s3_bucket_conditional(struct s3_store *store, const char *bucket)

@@ -23,7 +23,7 @@
 #define S3_KEY_BYTES_MAX       1024 /* S3's own limit */
 #define S3_BUCKETS_MAX         1000
 #define S3_PART_BYTES_MIN      ((int64_t)5 << 20)
-#define S3_PART_BYTES_MAX      ((int64_t)2 << 30) - 1
+#define S3_PART_BYTES_MAX      (((int64_t)2 << 30) - 1)
 #define S3_PARTS_MAX           10000
 #define S3_PARTS_BEFORE_GROWTH 1000               /* then the size of a part doubles, and so on */
 #define S3_BACKGROUND_BYTES    ((size_t)64 << 20) /* in memory for uploads that nobody waits for */
@@ -134,10 +134,10 @@ void s3_answer_release(struct s3_answer *answer);
 enum cv_code s3_location_split(const char *location, struct s3_location *ret, struct cv_error *err);
 enum cv_code s3_address_init(struct s3_store *store, const struct cv_properties *properties,
                              struct cv_error *err);
-const char *s3_url(struct s3_store *store, const struct s3_request *request,
-                   struct cv_arena *arena);
+const char *s3_url(const struct s3_store *store, const struct s3_request *request,
+                   const char *region, struct cv_arena *arena);
 void s3_bucket_region(struct s3_store *store, const char *bucket, char region[64]);
-/* False where this region was known for the bucket already. */
+/* False where it is not the name of a region. */
 bool s3_bucket_set_region(struct s3_store *store, const char *bucket, const char *region);
 int s3_bucket_conditional(struct s3_store *store, const char *bucket);
 void s3_bucket_set_conditional(struct s3_store *store, const char *bucket, int conditional);

@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "storage/sign.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,6 +28,8 @@ struct call {
     struct s3_answer *answer;
     struct s3_source *source; /* NULL = not signed */
     uint64_t version;         /* of the credentials that were used */
+    char region[64];          /* that was signed for */
+    int64_t skew_ms;          /* that was reckoned with */
     bool skew_corrected, renewed;
     int regions;
     struct cv_error renewal; /* why new credentials could not be had */
@@ -50,14 +51,12 @@ static enum cv_code sign(struct call *call, struct cv_http_request *http,
                          struct cv_credentials *credentials, struct cv_arena *arena,
                          struct cv_error *err)
 {
-    struct s3_store *store = call->store;
-    char region[64];
-    struct cv_sign sign = {
+    const struct cv_sign sign = {
         .credentials = credentials,
-        .region = region,
+        .region = call->region,
         .service = "s3",
-        .now_ms = cv_now_ms() + atomic_load(&store->skew_ms),
-        .unsigned_payload = strcmp(store->scheme, "https") == 0,
+        .now_ms = cv_now_ms() + call->skew_ms,
+        .unsigned_payload = strcmp(call->store->scheme, "https") == 0,
     };
 
     if (!call->source)
@@ -66,7 +65,6 @@ static enum cv_code sign(struct call *call, struct cv_http_request *http,
     call->version = credentials->version;
     if (!credentials->access_key_id)
         return CV_OK;
-    s3_bucket_region(store, call->request->bucket, region);
     return cv_sign_request(&sign, http, arena, &http->headers, &http->header_count, err);
 }
 
@@ -78,7 +76,6 @@ static enum cv_code send_once(struct call *call, struct cv_error *err)
     const struct s3_request *request = call->request;
     struct cv_http_request http = {
         .method = request->method,
-        .url = s3_url(call->store, request, &arena),
         .headers = request->headers,
         .header_count = request->header_count,
         .body = request->body,
@@ -89,6 +86,9 @@ static enum cv_code send_once(struct call *call, struct cv_error *err)
     };
     enum cv_code code;
 
+    s3_bucket_region(call->store, request->bucket, call->region);
+    call->skew_ms = atomic_load(&call->store->skew_ms);
+    http.url = s3_url(call->store, request, call->region, &arena);
     CV_DO(sign(call, &http, &credentials, &arena, err));
     cv_request_count(counts, request->kind);
     atomic_fetch_add(&counts->bytes_sent, (int64_t)request->body_length);
@@ -141,7 +141,9 @@ static bool is_head(const struct call *call)
     return strcmp(call->request->method, "HEAD") == 0;
 }
 
-/* 301, 307, 400: the bucket is in another region than the one it was asked for in. */
+/* 301, 307, 400: the bucket is in another region than the one it was asked for in. What counts,
+ * here as with the clock, is what this request was signed with: another one may have learnt
+ * meanwhile. */
 static bool follow_region(struct call *call)
 {
     const struct s3_answer *answer = call->answer;
@@ -154,7 +156,8 @@ static bool follow_region(struct call *call)
         (void)snprintf(region, sizeof region, "%.*s", CV_STR_ARG(told));
     else
         (void)snprintf(region, sizeof region, "%s", answer->error.region);
-    if (!s3_bucket_set_region(call->store, call->request->bucket, region))
+    if (strcmp(region, call->region) == 0 ||
+        !s3_bucket_set_region(call->store, call->request->bucket, region))
         return false;
     call->regions++;
     return true;
@@ -163,21 +166,15 @@ static bool follow_region(struct call *call)
 /* How far the server's clock is ahead; 0 where it does not tell. */
 static int64_t server_skew_ms(const struct s3_answer *answer)
 {
-    struct cv_str date = cv_http_response_header(&answer->http, "Date");
-    char text[64];
-    time_t seconds;
+    const int64_t date_ms = cv_http_response_date_ms(&answer->http);
 
-    if (!date.length || date.length >= sizeof text)
-        return 0;
-    (void)snprintf(text, sizeof text, "%.*s", CV_STR_ARG(date));
-    seconds = curl_getdate(text, NULL);
-    return seconds > 0 ? (int64_t)seconds * 1000 - cv_now_ms() : 0;
+    return date_ms > 0 ? date_ms - cv_now_ms() : 0;
 }
 
 static bool correct_clock(struct call *call)
 {
     int64_t skew = server_skew_ms(call->answer);
-    int64_t used = atomic_load(&call->store->skew_ms);
+    int64_t used = call->skew_ms;
 
     if (call->skew_corrected || (skew > used ? skew - used : used - skew) < S3_SKEW_MS)
         return false;
@@ -186,27 +183,36 @@ static bool correct_clock(struct call *call)
     return true;
 }
 
+/* Whether there are other credentials by now than those that were used. */
+static bool are_newer(struct call *call)
+{
+    struct cv_credentials fresh CV_CLEANUP(cv_credentials_release) = {0};
+
+    return cv_credential_source_get(call->source->credentials, &fresh, &call->renewal) == CV_OK &&
+           fresh.version != call->version;
+}
+
 /* `sure`: the server said that the credentials are at fault. Otherwise new ones are tried where a
- * catalog vends them, not more than once a minute. */
+ * catalog vends them, and asked for not more than once a minute. */
 static bool renew(struct call *call, bool sure)
 {
     struct s3_source *source = call->source;
-    struct cv_credentials fresh CV_CLEANUP(cv_credentials_release) = {0};
     int64_t now = cv_monotonic_us();
     int64_t last;
 
-    if (!source || call->renewed)
-        return false;
-    last = atomic_load(&source->renewed_us);
-    if (!sure && (!call->store->refresh || (last && now - last < RENEWED_APART_US)))
+    if (!source || call->renewed || (!sure && !call->store->refresh))
         return false;
     call->renewed = true;
+    if (are_newer(call))
+        return true;
+    last = atomic_load(&source->renewed_us);
+    if (!sure && last && now - last < RENEWED_APART_US)
+        return false;
     if (!sure)
         atomic_store(&source->renewed_us, now);
     return cv_credential_source_renew(source->credentials, call->version, &call->renewal) ==
                CV_OK &&
-           cv_credential_source_get(source->credentials, &fresh, &call->renewal) == CV_OK &&
-           fresh.version != call->version;
+           are_newer(call);
 }
 
 static enum verdict judge_refusal(struct call *call)
@@ -227,7 +233,8 @@ static enum verdict judge_refusal(struct call *call)
     if (status == 401 || status == 403)
         return renew(call, false) ? NOW : FAILED;
     if (is_transient(status, code)) {
-        call->answer->lost |= status >= 500 && status != 503;
+        /* 503, too: gateways say it when the server ends a connection without an answer */
+        call->answer->lost |= status >= 500;
         return AGAIN;
     }
     return FAILED;
@@ -320,7 +327,7 @@ static void hint(const struct call *call, int attempts, struct cv_error *err)
                 (long long)skew_minutes);
     else if (strcmp(code, "SignatureDoesNotMatch") == 0)
         cv_hint(err, "check s3.secret-access-key and client.region");
-    else if (call->renewal.code != CV_OK)
+    else if (call->renewal.code != CV_OK && *code)
         cv_hint(err, "new credentials could not be had: %.400s", call->renewal.message);
     else if (status == 401 || status == 403 || is_refused_credential(code))
         cv_hint(err, "the credentials are %s; see that they are valid and may %s there",

@@ -363,6 +363,63 @@ static void the_region_of_a_bucket_is_learnt(void **state)
     cv_store_free(store);
 }
 
+#define READERS 8
+
+struct reader {
+    struct cv_store *store;
+    pthread_barrier_t *begin;
+    enum cv_code code;
+};
+
+static void *read_at_once(void *context)
+{
+    struct reader *reader = context;
+    struct cv_buf bytes = CV_BUF_INIT(0);
+
+    (void)pthread_barrier_wait(reader->begin);
+    reader->code = cv_store_read(reader->store, "s3://b/t/k", 10, &bytes, NULL);
+    cv_buf_release(&bytes);
+    return NULL;
+}
+
+/* Many are refused at once, the first one learns why: the others are helped by that, too. */
+static void what_one_request_learns_helps_those_on_the_way(void **state)
+{
+    static const struct {
+        const char *well;
+        int status;
+        const char *headers, *body;
+    } refusals[] = {
+        {"*/eu-west-3/s3/aws4_request", 301, "x-amz-bucket-region: eu-west-3\r\n",
+         ERROR("PermanentRedirect")},
+        {"*x-amz-date: 20331115T1245", 403, "Date: Tue, 15 Nov 2033 12:45:26 GMT\r\n",
+         ERROR("RequestTimeTooSkewed")},
+        {"*Credential=FRESH", 403, NULL, ERROR("AccessDenied")},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(refusals); i++) {
+        struct cv_store *store = open_with(NULL, 0, NULL, vend_anew);
+        struct reader readers[READERS];
+        pthread_t threads[READERS];
+        pthread_barrier_t begin;
+
+        rule(refusals[i].well, 200, NULL, "x");
+        rule("GET", refusals[i].status, refusals[i].headers, refusals[i].body);
+        assert_int_equal(pthread_barrier_init(&begin, NULL, READERS), 0);
+        for (int j = 0; j < READERS; j++) {
+            readers[j] = (struct reader){store, &begin, CV_INTERNAL};
+            assert_int_equal(pthread_create(&threads[j], NULL, read_at_once, &readers[j]), 0);
+        }
+        for (int j = 0; j < READERS; j++)
+            (void)pthread_join(threads[j], NULL);
+        for (int j = 0; j < READERS; j++)
+            assert_int_equal(readers[j].code, CV_OK);
+        (void)pthread_barrier_destroy(&begin);
+        cv_store_free(store);
+    }
+}
+
 static void put_new_is_probed_and_kept(void **state)
 {
     struct cv_store *store = open_store();
@@ -390,10 +447,10 @@ static void a_lost_answer_to_put_new_is_settled(void **state)
 
     (void)state;
     s3_bucket_set_conditional((struct s3_store *)store, "b", 1);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         script_reset(&server);
-        if (i == 2)
-            rule_once("PUT /b/o/1", 500, NULL, ERROR("InternalError"));
+        if (i >= 2)
+            rule_once("PUT /b/o/1", i == 2 ? 500 : 503, NULL, "upstream connect error");
         else
             rule_how("PUT /b/o/1", SCRIPT_DROP, 1);
         rule("PUT /b/o/1", 412, NULL, ERROR("PreconditionFailed"));
@@ -635,7 +692,9 @@ static void where_requests_go(void **state)
             cv_properties_set(&properties, "client.region", cases[i].region);
         CV_ASSERT_OK(cv_store_open(cases[i].location, &config, &store, &err), &err);
         CV_ASSERT_OK(s3_location_split(cases[i].location, &at, &err), &err);
-        assert_string_equal(s3_url((struct s3_store *)store, &request, &arena), cases[i].url);
+        assert_string_equal(
+            s3_url((struct s3_store *)store, &request, ((struct s3_store *)store)->region, &arena),
+            cases[i].url);
         cv_arena_release(&arena);
         cv_properties_release(&properties);
         cv_store_free(store);
@@ -690,6 +749,7 @@ int main(void)
         cmocka_unit_test(static_credentials_are_not_renewed),
         cmocka_unit_test(a_wrong_clock_is_put_right),
         cmocka_unit_test(the_region_of_a_bucket_is_learnt),
+        cmocka_unit_test(what_one_request_learns_helps_those_on_the_way),
         cmocka_unit_test(put_new_is_probed_and_kept),
         cmocka_unit_test(a_lost_answer_to_put_new_is_settled),
         cmocka_unit_test(a_store_that_ignores_the_condition_is_refused),
