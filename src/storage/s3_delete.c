@@ -78,10 +78,11 @@ static bool may_be_tried_again(const char *code)
 }
 
 /* Keeps the refused keys that are worth another request, tells of the others. */
-static void sort_refused(struct batch *batch, const struct s3_refused *refused, size_t count,
-                         bool again)
+static enum cv_code sort_refused(struct batch *batch, const struct s3_refused *refused,
+                                 size_t count, bool again, struct cv_error *err)
 {
     size_t kept = 0;
+    size_t known = 0;
 
     for (size_t i = 0; i < batch->count; i++) {
         const size_t index = batch->indexes[i];
@@ -91,6 +92,7 @@ static void sort_refused(struct batch *batch, const struct s3_refused *refused, 
         for (size_t j = 0; j < count && !found; j++)
             if (strcmp(refused[j].key, key_of(batch->locations[index])) == 0)
                 found = &refused[j];
+        known += found != NULL;
         if (!found || strcmp(found->code, "NoSuchKey") == 0)
             continue;
         if (again && may_be_tried_again(found->code)) {
@@ -103,6 +105,9 @@ static void sort_refused(struct batch *batch, const struct s3_refused *refused, 
         tell(batch, index, &why);
     }
     batch->count = kept;
+    if (known < count)
+        return cv_fail(err, CV_FORMAT, "files were refused whose names were not asked for");
+    return CV_OK;
 }
 
 static enum cv_code send_batch(struct batch *batch, struct s3_answer *answer, struct cv_error *err)
@@ -170,7 +175,8 @@ static enum cv_code delete_batch(struct batch *batch, struct cv_error *err)
                                 &count, err),
                err, "cannot delete %.500s and %zu more", batch->locations[batch->indexes[0]],
                batch->count - 1);
-        sort_refused(batch, refused, count, again);
+        CV_TRY(sort_refused(batch, refused, count, again, err), err, "cannot delete files of %s",
+               batch->store->location);
         if (batch->count)
             again = cv_retry_again(&retry, -1);
     }

@@ -10,6 +10,12 @@
 
 #define PAGES_MAX 1000000 /* of up to 1000 objects; a server that never ends is noticed */
 
+struct lister;
+
+/* One item of a page; its location lives as long as the page. */
+typedef enum cv_code take_item(const struct lister *lister, const struct s3_listed *item,
+                               const char *location, struct cv_error *err);
+
 struct lister {
     struct s3_store *store;
     const char *location; /* the prefix as it was given */
@@ -19,6 +25,9 @@ struct lister {
     const char *next, *next_upload;
     const char *query;
     struct s3_page page;
+    const char *(*make_query)(const struct lister *lister, struct cv_arena *arena);
+    take_item *take;
+    const void *listener;
 };
 
 static int hex_digit(char c)
@@ -47,7 +56,8 @@ static enum cv_code begin_list(struct lister *lister, struct s3_store *store, co
 {
     size_t length;
 
-    *lister = (struct lister){.store = store, .location = prefix};
+    lister->store = store;
+    lister->location = prefix;
     CV_DO(s3_location_split(prefix, &lister->at, err));
     (void)snprintf(lister->root, sizeof lister->root, "%.*s%s/",
                    (int)(strstr(prefix, "://") + 3 - prefix), prefix, lister->at.bucket);
@@ -80,17 +90,27 @@ static enum cv_code get_page(struct lister *lister, struct cv_arena *arena, stru
     return CV_OK;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 /* Whether there is a next page; its beginning is copied, since the page's arena is reset. */
-static bool go_on(struct lister *lister, struct cv_arena *kept)
+static enum cv_code go_on(struct lister *lister, struct cv_arena *kept, bool *ret_more,
+                          struct cv_error *err)
 {
     const struct s3_page *page = &lister->page;
 
+    *ret_more = page->truncated;
     if (!page->truncated)
-        return false;
+        return CV_OK;
+    if (is_same(lister->next, page->next) && is_same(lister->next_upload, page->next_upload))
+        return cv_fail(err, CV_FORMAT, "cannot list %.1000s: a page names itself as the next one",
+                       lister->location);
     cv_arena_reset(kept);
     lister->next = cv_arena_strdup(kept, page->next);
     lister->next_upload = page->next_upload ? cv_arena_strdup(kept, page->next_upload) : NULL;
-    return true;
+    return CV_OK;
 }
 
 /* A continuation token is opaque; markers are keys and come encoded where keys do. */
@@ -121,10 +141,60 @@ static const char *upload_query(const struct lister *lister, struct cv_arena *ar
                            cv_uri_encode(lister->folder, false, arena), id);
 }
 
-static enum cv_code fail_endless(const struct lister *lister, struct cv_error *err)
+static enum cv_code take_page(const struct lister *lister, struct cv_arena *arena,
+                              struct cv_error *err)
 {
-    return cv_fail(err, CV_LIMIT, "cannot list %.1000s: more than %d pages", lister->location,
-                   PAGES_MAX);
+    for (size_t i = 0; i < lister->page.count; i++) {
+        const struct s3_listed *item = &lister->page.items[i];
+
+        CV_DO(lister->take(lister, item, cv_arena_printf(arena, "%s%s", lister->root, item->key),
+                           err));
+    }
+    return CV_OK;
+}
+
+static enum cv_code list_pages(struct lister *lister, struct cv_store *base, const char *prefix,
+                               struct cv_error *err)
+{
+    struct cv_arena whole CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct cv_arena kept CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
+    bool more = true;
+
+    CV_DO(begin_list(lister, (struct s3_store *)base, prefix, &whole, err));
+    for (int pages = 0; more; pages++) {
+        if (pages == PAGES_MAX)
+            return cv_fail(err, CV_LIMIT, "cannot list %.1000s: more than %d pages", prefix,
+                           PAGES_MAX);
+        cv_arena_reset(&arena);
+        lister->query = lister->make_query(lister, &arena);
+        CV_DO(get_page(lister, &arena, err));
+        CV_DO(take_page(lister, &arena, err));
+        CV_DO(go_on(lister, &kept, &more, err));
+    }
+    return CV_OK;
+}
+
+struct file_listener {
+    enum cv_code (*each)(void *context, const struct cv_listed_file *, struct cv_error *);
+    void *context;
+};
+
+/* A file of somewhere else would be taken for one that nothing refers to. */
+static enum cv_code take_file(const struct lister *lister, const struct s3_listed *item,
+                              const char *location, struct cv_error *err)
+{
+    const struct file_listener *listener = lister->listener;
+    const struct cv_listed_file file = {location, item->size, item->time_ms};
+    const size_t length = strlen(item->key);
+
+    if (!cv_text_starts_with(item->key, lister->folder))
+        return cv_fail(err, CV_FORMAT,
+                       "cannot list %.1000s: the answer has %.300s, which is not below",
+                       lister->location, item->key);
+    if (length == 0 || item->key[length - 1] == '/') /* what consoles make for a folder */
+        return CV_OK;
+    return listener->each(listener->context, &file, err);
 }
 
 enum cv_code s3_list(struct cv_store *base, const char *prefix,
@@ -132,31 +202,27 @@ enum cv_code s3_list(struct cv_store *base, const char *prefix,
                                           struct cv_error *),
                      void *context, struct cv_error *err)
 {
-    struct cv_arena whole CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
-    struct cv_arena kept CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
-    struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
-    struct lister lister;
-    int pages = 0;
+    const struct file_listener listener = {each, context};
+    struct lister lister = {.make_query = object_query, .take = take_file, .listener = &listener};
 
-    CV_DO(begin_list(&lister, (struct s3_store *)base, prefix, &whole, err));
-    do {
-        if (pages++ == PAGES_MAX)
-            return fail_endless(&lister, err);
-        cv_arena_reset(&arena);
-        lister.query = object_query(&lister, &arena);
-        CV_DO(get_page(&lister, &arena, err));
-        for (size_t i = 0; i < lister.page.count; i++) {
-            const struct s3_listed *item = &lister.page.items[i];
-            const struct cv_listed_file file = {
-                cv_arena_printf(&arena, "%s%s", lister.root, item->key), item->size, item->time_ms};
-            const size_t length = strlen(item->key);
+    return list_pages(&lister, base, prefix, err);
+}
 
-            if (length == 0 || item->key[length - 1] == '/') /* what consoles make for a folder */
-                continue;
-            CV_DO(each(context, &file, err));
-        }
-    } while (go_on(&lister, &kept));
-    return CV_OK;
+struct upload_listener {
+    enum cv_code (*each)(void *context, const struct cv_open_upload *, struct cv_error *);
+    void *context;
+};
+
+/* Some services take no prefix here. */
+static enum cv_code take_upload(const struct lister *lister, const struct s3_listed *item,
+                                const char *location, struct cv_error *err)
+{
+    const struct upload_listener *listener = lister->listener;
+    const struct cv_open_upload upload = {location, item->id, item->time_ms};
+
+    if (!item->id || !cv_text_starts_with(item->key, lister->folder))
+        return CV_OK;
+    return listener->each(listener->context, &upload, err);
 }
 
 enum cv_code s3_list_uploads(struct cv_store *base, const char *prefix,
@@ -164,29 +230,10 @@ enum cv_code s3_list_uploads(struct cv_store *base, const char *prefix,
                                                   struct cv_error *),
                              void *context, struct cv_error *err)
 {
-    struct cv_arena whole CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
-    struct cv_arena kept CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
-    struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
-    struct lister lister;
-    int pages = 0;
+    const struct upload_listener listener = {each, context};
+    struct lister lister = {.make_query = upload_query, .take = take_upload, .listener = &listener};
 
-    CV_DO(begin_list(&lister, (struct s3_store *)base, prefix, &whole, err));
-    do {
-        if (pages++ == PAGES_MAX)
-            return fail_endless(&lister, err);
-        cv_arena_reset(&arena);
-        lister.query = upload_query(&lister, &arena);
-        CV_DO(get_page(&lister, &arena, err));
-        for (size_t i = 0; i < lister.page.count; i++) {
-            const struct s3_listed *item = &lister.page.items[i];
-            const struct cv_open_upload upload = {
-                cv_arena_printf(&arena, "%s%s", lister.root, item->key), item->id, item->time_ms};
-
-            if (item->id && cv_text_starts_with(item->key, lister.folder))
-                CV_DO(each(context, &upload, err));
-        }
-    } while (go_on(&lister, &kept));
-    return CV_OK;
+    return list_pages(&lister, base, prefix, err);
 }
 
 enum cv_code s3_abort_upload(struct cv_store *base, const struct cv_open_upload *upload,

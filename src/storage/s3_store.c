@@ -29,6 +29,19 @@ static int64_t size_of_range(const struct s3_answer *answer)
     return size;
 }
 
+/* Where the range that came begins; `asked` where it is not told. */
+static int64_t offset_of_range(const struct s3_answer *answer, int64_t asked)
+{
+    struct cv_str range = cv_http_response_header(&answer->http, "Content-Range");
+    const char *dash = range.length > 6 ? memchr(range.ptr, '-', range.length) : NULL;
+    int64_t offset;
+
+    if (!dash || strncasecmp(range.ptr, "bytes ", 6) != 0 ||
+        !cv_parse_i64((struct cv_str){range.ptr + 6, (size_t)(dash - range.ptr) - 6}, &offset))
+        return asked;
+    return offset;
+}
+
 /* Hands the bytes on without a copy where the buffer is empty. */
 static void give_bytes(struct cv_buf *body, size_t skip, size_t length, struct cv_buf *ret_bytes)
 {
@@ -111,10 +124,13 @@ static enum cv_code take_range(const struct range *range, const char *location,
     } else if (size >= 0) {
         int64_t left = size - range->offset;
 
-        if (left < 0 || got != CV_MIN((uint64_t)left, range->length))
+        if (left < 0 || got != CV_MIN((uint64_t)left, range->length) ||
+            offset_of_range(answer, range->offset) != range->offset)
             return cv_fail(err, CV_IO,
-                           "cannot read %.1000s: %zu bytes came from offset %lld of %lld", location,
-                           got, (long long)range->offset, (long long)size);
+                           "cannot read %.1000s: %zu bytes came from offset %lld of %lld, asked "
+                           "was for %lld",
+                           location, got, (long long)offset_of_range(answer, range->offset),
+                           (long long)size, (long long)range->offset);
     } else if (range->length != SIZE_MAX && got > range->length) {
         return cv_fail(err, CV_IO, "cannot read %.1000s: %zu bytes came, %zu were asked for",
                        location, got, range->length);

@@ -77,6 +77,7 @@ struct page_reader {
     struct s3_page *page;
     struct cv_arena *arena;
     struct s3_listed item;
+    bool is_page;
     bool wrong;
 };
 
@@ -117,7 +118,10 @@ static void take_page(void *context, const char *path, struct cv_str text)
     struct s3_page *page = reader->page;
     const char *name = below_root(path);
 
-    if (strcmp(name, "Contents") == 0)
+    if (!*name)
+        reader->is_page = strcmp(path, "ListBucketResult") == 0 ||
+                          strcmp(path, "ListMultipartUploadsResult") == 0;
+    else if (strcmp(name, "Contents") == 0)
         finish_item(reader, true);
     else if (strcmp(name, "Upload") == 0)
         finish_item(reader, false);
@@ -139,9 +143,12 @@ enum cv_code s3_parse_page(const void *bytes, size_t length, struct cv_arena *ar
                            struct s3_page *ret_page, struct cv_error *err)
 {
     struct s3_page page = {0};
-    struct page_reader reader = {&page, arena, {.size = -1, .time_ms = -1}, false};
+    struct page_reader reader = {
+        .page = &page, .arena = arena, .item = {.size = -1, .time_ms = -1}};
 
     CV_DO(cv_xml_read(bytes, length, take_page, &reader, err));
+    if (!reader.is_page) /* what something on the way says is no empty folder */
+        return cv_fail(err, CV_FORMAT, "answer is neither a list of files nor of uploads");
     if (reader.wrong)
         return cv_fail(err, CV_FORMAT, "answer lists a file without a key or with a bad size");
     if (page.truncated && !page.next)
@@ -155,6 +162,7 @@ struct deleted_reader {
     struct s3_refused *items;
     size_t count, capacity;
     struct s3_refused item;
+    bool is_result;
 };
 
 static void take_deleted(void *context, const char *path, struct cv_str text)
@@ -162,7 +170,9 @@ static void take_deleted(void *context, const char *path, struct cv_str text)
     struct deleted_reader *reader = context;
     const char *name = below_root(path);
 
-    if (strcmp(name, "Error") == 0) {
+    if (!*name) {
+        reader->is_result = strcmp(path, "DeleteResult") == 0;
+    } else if (strcmp(name, "Error") == 0) {
         if (reader->count == reader->capacity) {
             struct s3_refused *items;
 
@@ -190,6 +200,8 @@ enum cv_code s3_parse_deleted(const void *bytes, size_t length, struct cv_arena 
     struct deleted_reader reader = {.arena = arena, .item = {"", "", ""}};
 
     CV_DO(cv_xml_read(bytes, length, take_deleted, &reader, err));
+    if (!reader.is_result)
+        return cv_fail(err, CV_FORMAT, "answer is no DeleteResult");
     *ret_items = reader.items;
     *ret_count = reader.count;
     return CV_OK;

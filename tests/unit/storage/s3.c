@@ -112,7 +112,10 @@ static void a_range_tells_the_true_size(void **state)
     rule("*Range: bytes=12-13", 416, "Content-Range: bytes */10\r\n", ERROR("InvalidRange"));
     rule("*Range: bytes=10-\r\n", 416, "Content-Range: bytes */10\r\n", ERROR("InvalidRange"));
     rule("*Range: bytes=1-2", 206, "Content-Range: bytes 1-2/10\r\n", "1");
+    rule("*Range: bytes=0-1", 206, "Content-Range: bytes 5-6/10\r\n", "56");
     rule("*Range: bytes=2-4", 200, NULL, "0123456789");
+    CV_ASSERT_FAILS(cv_store_read_range(store, "s3://b/k", 0, 2, &bytes, &err), CV_IO,
+                    "from offset 5 of 10, asked was for 0", &err);
     CV_ASSERT_OK(cv_store_read_range(store, "s3://b/k", 3, 3, &bytes, &err), &err);
     assert_memory_equal(bytes.data, "345", 3);
     CV_ASSERT_OK(cv_store_read_range(store, "s3://b/k", 4, SIZE_MAX, &bytes, &err), &err);
@@ -506,14 +509,16 @@ static void listing_goes_on_and_decodes(void **state)
     struct listing listing = {""};
 
     (void)state;
-    rule("GET /b?continuation-token=a%2Bb%3D&encoding-type=url&list-type=2&max-keys=1000&prefix=t"
-         "%20x%2F HTTP",
-         200, NULL, "<R><Contents><Key>t x/z</Key><Size>2</Size></Contents></R>");
+    rule(
+        "GET /b?continuation-token=a%2Bb%3D&encoding-type=url&list-type=2&max-keys=1000&prefix=t"
+        "%20x%2F HTTP",
+        200, NULL,
+        "<ListBucketResult><Contents><Key>t x/z</Key><Size>2</Size></Contents></ListBucketResult>");
     rule("GET /b?encoding-type=url&list-type=2&max-keys=1000&prefix=t%20x%2F HTTP", 200, NULL,
-         "<R><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+         "<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
          "<NextContinuationToken>a+b=</NextContinuationToken>"
          "<Contents><Key>t+x/</Key><Size>0</Size></Contents>"
-         "<Contents><Key>t%20x/%2B%25%3D%C3%BC</Key><Size>1</Size></Contents></R>");
+         "<Contents><Key>t%20x/%2B%25%3D%C3%BC</Key><Size>1</Size></Contents></ListBucketResult>");
     CV_ASSERT_OK(cv_store_list(store, "s3n://b/t x", take_file, &listing, &err), &err);
     assert_string_equal(listing.text, "s3n://b/t x/+%=\xc3\xbc=1 s3n://b/t x/z=2 ");
     script_reset(&server);
@@ -525,6 +530,23 @@ static void listing_goes_on_and_decodes(void **state)
     rule("GET", 200, NULL, ERROR("AccessDenied"));
     CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_IO,
                     "200 AccessDenied", &err);
+    assert_int_equal(script_total(&server), 2);
+    script_reset(&server);
+    rule("GET", 200, NULL, "<html><body>Welcome</body></html>"); /* not an empty folder */
+    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
+                    "neither a list", &err);
+    script_reset(&server);
+    rule("GET", 200, NULL,
+         "<ListBucketResult><Contents><Key>tt/z</Key><Size>2</Size></Contents>"
+         "</ListBucketResult>");
+    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
+                    "tt/z, which is not below", &err);
+    script_reset(&server);
+    rule("GET", 200, NULL,
+         "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a"
+         "</NextContinuationToken></ListBucketResult>");
+    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
+                    "names itself", &err);
     assert_int_equal(script_total(&server), 2);
     cv_store_free(store);
 }
@@ -542,11 +564,14 @@ static void open_uploads_are_listed_and_aborted(void **state)
     (void)state;
     rule("GET /b?encoding-type=url&key-marker=t%2Fa&max-uploads=1000&prefix=t%2F&upload-id-marker="
          "U1&uploads= HTTP",
-         200, NULL, "<R><Upload><Key>t/b</Key><UploadId>U2</UploadId></Upload></R>");
+         200, NULL,
+         "<ListMultipartUploadsResult><Upload><Key>t/b</Key><UploadId>U2</UploadId></Upload></"
+         "ListMultipartUploadsResult>");
     rule("GET /b?encoding-type=url&max-uploads=1000&prefix=t%2F&uploads= HTTP", 200, NULL,
-         "<R><IsTruncated>true</IsTruncated><NextKeyMarker>t/a</NextKeyMarker>"
+         "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>t/a</"
+         "NextKeyMarker>"
          "<NextUploadIdMarker>U1</NextUploadIdMarker>"
-         "<Upload><Key>t/a</Key><UploadId>U1</UploadId></Upload></R>");
+         "<Upload><Key>t/a</Key><UploadId>U1</UploadId></Upload></ListMultipartUploadsResult>");
     rule("DELETE /b/t/a?uploadId=U1", 204, NULL, NULL);
     rule("DELETE /b/t/b?uploadId=U2", 404, NULL, ERROR("NoSuchUpload"));
     CV_ASSERT_OK(cv_store_uploads(store, "s3://b/t", take_upload, store, &err), &err);
@@ -593,6 +618,14 @@ static void many_are_deleted_in_batches(void **state)
                            25));
     assert_non_null(strstr(script_get(&server, "POST", 0)->head, "\r\nContent-MD5: "));
     assert_int_equal(script_count(&server, "POST"), 3);
+    script_reset(&server);
+    rule_once("POST", 200, NULL, "<html/>");
+    rule("POST", 200, NULL,
+         "<DeleteResult><Error><Key>else</Key><Code>AccessDenied</Code></Error></DeleteResult>");
+    CV_ASSERT_FAILS(cv_store_remove_many(store, locations, 3, NULL, NULL, &err), CV_FORMAT,
+                    "no DeleteResult", &err);
+    CV_ASSERT_FAILS(cv_store_remove_many(store, locations, 3, NULL, NULL, &err), CV_FORMAT,
+                    "not asked for", &err);
     cv_store_free(store);
 }
 

@@ -99,12 +99,15 @@ static void what_is_refused(void **state)
     CV_ASSERT_FAILS(parse_page("<a>&e;</a>"), CV_FORMAT, "undefined entity", &err);
     CV_ASSERT_FAILS(parse_page("<a><b></a>"), CV_FORMAT, "byte 8", &err);
     CV_ASSERT_FAILS(parse_page(""), CV_FORMAT, "not XML", &err);
-    CV_ASSERT_FAILS(parse_page("<R><Contents><Size>1</Size></Contents></R>"), CV_FORMAT,
-                    "without a key", &err);
-    CV_ASSERT_FAILS(parse_page("<R><Contents><Key>a</Key><Size>-1</Size></Contents></R>"),
+    CV_ASSERT_FAILS(
+        parse_page("<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>"),
+        CV_FORMAT, "without a key", &err);
+    CV_ASSERT_FAILS(parse_page("<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></"
+                               "Contents></ListBucketResult>"),
                     CV_FORMAT, "bad size", &err);
-    CV_ASSERT_FAILS(parse_page("<R><IsTruncated>true</IsTruncated></R>"), CV_FORMAT, "goes on",
-                    &err);
+    CV_ASSERT_FAILS(
+        parse_page("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"),
+        CV_FORMAT, "goes on", &err);
     for (size_t i = 0; i < 20; i++)
         memcpy(deep + i * 3, "<a>", 3);
     CV_ASSERT_FAILS(parse_page(deep), CV_FORMAT, "too deeply", &err);
