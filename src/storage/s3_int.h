@@ -146,6 +146,9 @@ void s3_bucket_set_conditional(struct s3_store *store, const char *bucket, int c
 enum cv_code s3_sources_init(struct s3_store *store, const struct cv_store_config *config,
                              struct cv_error *err);
 void s3_sources_release(struct s3_store *store);
+/* The grant with the longest prefix of the location; NULL = none has one. */
+const struct cv_store_grant *s3_grant_for(const struct cv_store_grants *grants,
+                                          const char *location);
 /* Whose prefix is the longest that the location begins with; NULL = requests are not signed. */
 struct s3_source *s3_source_for(struct s3_store *store, const char *location);
 

@@ -32,8 +32,8 @@ struct s3_source *s3_source_for(struct s3_store *store, const char *location)
     return NULL;
 }
 
-static const struct cv_store_grant *find_grant(const struct cv_store_grants *grants,
-                                               const char *location)
+const struct cv_store_grant *s3_grant_for(const struct cv_store_grants *grants,
+                                          const char *location)
 {
     const struct cv_store_grant *best = NULL;
 
@@ -61,12 +61,24 @@ static enum cv_code refresh_source(void *context, struct cv_properties *ret_prop
     (void)pthread_mutex_unlock(&store->refresh_lock);
     if (code != CV_OK)
         return code;
-    grant = find_grant(&grants, *source->prefix ? source->prefix : store->location);
+    grant = s3_grant_for(&grants, *source->prefix ? source->prefix : store->location);
     if (!grant)
         return cv_fail(err, CV_AUTH, "the catalog vends no credentials for %s any more",
                        store->location);
     cv_properties_copy(ret_properties, &grant->properties);
     return CV_OK;
+}
+
+/* Keys that are granted stand alone: a session token of others would spoil them. */
+static void remove_keys(struct cv_properties *properties)
+{
+    static const char *const names[] = {
+        "s3.access-key-id",     "s3.secret-access-key",          "s3.session-token",
+        "client.access-key-id", "client.secret-access-key",      "client.session-token",
+        "s3.anonymous",         "s3.session-token-expires-at-ms"};
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(names); i++)
+        (void)cv_properties_remove(properties, names[i]);
 }
 
 static enum cv_code add_source(struct s3_store *store, const char *prefix,
@@ -81,6 +93,8 @@ static enum cv_code add_source(struct s3_store *store, const char *prefix,
     store->source_count++;
     if (base)
         cv_properties_copy(&source->properties, base);
+    if (granted && cv_properties_get(granted, "s3.access-key-id"))
+        remove_keys(&source->properties);
     if (granted)
         cv_properties_copy(&source->properties, granted);
     if (store->refresh && cv_properties_get(&source->properties, "s3.access-key-id")) {
@@ -88,6 +102,13 @@ static enum cv_code add_source(struct s3_store *store, const char *prefix,
         config.refresh_context = source;
     }
     return cv_credential_source_new(&config, &source->credentials, err);
+}
+
+static void release_source(struct s3_source *source)
+{
+    cv_credential_source_free(source->credentials);
+    cv_properties_release(&source->properties);
+    free(source->prefix);
 }
 
 static int longest_first(const void *a, const void *b)
@@ -107,6 +128,7 @@ enum cv_code s3_sources_init(struct s3_store *store, const struct cv_store_confi
     size_t count = grants ? grants->count : 0;
     CV_CLEANUP(cv_freep) const struct cv_store_grant **sorted = cv_alloc(count * sizeof *sorted);
     bool all = false;
+    enum cv_code code;
 
     if (store->settings.anonymous)
         return CV_OK;
@@ -123,15 +145,18 @@ enum cv_code s3_sources_init(struct s3_store *store, const struct cv_store_confi
     }
     if (all)
         return CV_OK;
-    return add_source(store, "", config ? config->properties : NULL, NULL, err);
+    code = add_source(store, "", config ? config->properties : NULL, NULL, err);
+    if (code != CV_OK && count) { /* what is granted does without credentials of this machine */
+        release_source(&store->sources[--store->source_count]);
+        cv_error_clear(err);
+        return CV_OK;
+    }
+    return code;
 }
 
 void s3_sources_release(struct s3_store *store)
 {
-    for (size_t i = 0; i < store->source_count; i++) {
-        cv_credential_source_free(store->sources[i].credentials);
-        cv_properties_release(&store->sources[i].properties);
-        free(store->sources[i].prefix);
-    }
+    for (size_t i = 0; i < store->source_count; i++)
+        release_source(&store->sources[i]);
     free(store->sources);
 }

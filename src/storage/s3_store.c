@@ -456,18 +456,30 @@ static const char *join_tags(const struct cv_properties *tags, struct cv_arena *
     return joined;
 }
 
+/* What is configured, and over it what comes with the keys that are vended: endpoint, region. */
+static void merge_properties(const struct cv_store_config *config, const char *location,
+                             struct cv_properties *ret_properties)
+{
+    const struct cv_store_grant *grant =
+        config && config->grants ? s3_grant_for(config->grants, location) : NULL;
+
+    if (config && config->properties)
+        cv_properties_copy(ret_properties, config->properties);
+    if (grant)
+        cv_properties_copy(ret_properties, &grant->properties);
+}
+
 static enum cv_code configure(struct s3_store *store, const struct cv_store_config *config,
                               struct cv_error *err)
 {
-    static const struct cv_properties none;
-    const struct cv_properties *properties =
-        config && config->properties ? config->properties : &none;
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
     struct cv_s3_settings *settings = &store->settings;
     struct cv_http_config http = {.ca_file = NULL};
     int64_t threshold = 1500;
 
-    CV_DO(cv_s3_settings_init(settings, properties, &store->arena, err));
-    CV_DO(s3_address_init(store, properties, err));
+    merge_properties(config, store->location, &properties);
+    CV_DO(cv_s3_settings_init(settings, &properties, &store->arena, err));
+    CV_DO(s3_address_init(store, &properties, err));
     store->timeout_ms = CV_HTTP_TIMEOUT_MS;
     CV_DO(parse_timeout("s3.request-timeout", settings->request_timeout, &store->timeout_ms, err));
     http.connect_timeout_ms = CV_HTTP_CONNECT_TIMEOUT_MS;

@@ -90,13 +90,25 @@ static enum cv_code send(struct cv_rest_catalog *catalog, const struct cv_rest_c
     return code;
 }
 
-/* Only keys make storage work without the catalog. */
-static enum cv_code check_signing(const struct cv_rest_catalog *catalog,
-                                  const struct cv_catalog_entry *entry, struct cv_error *err)
+/* What asks for signatures of the catalog; true = it did. */
+static bool take_signing(struct cv_properties *properties)
 {
-    bool remote = false;
+    bool remote = cv_properties_get(properties, "s3.signer") != NULL;
 
-    (void)cv_properties_get_bool(&entry->config, "s3.remote-signing-enabled", &remote, NULL);
+    (void)cv_properties_get_bool(properties, "s3.remote-signing-enabled", &remote, NULL);
+    (void)cv_properties_remove(properties, "s3.remote-signing-enabled");
+    (void)cv_properties_remove(properties, "s3.signer");
+    return remote;
+}
+
+/* Only keys make storage work without the catalog; with keys its offer is not taken up. */
+static enum cv_code check_signing(const struct cv_rest_catalog *catalog,
+                                  struct cv_catalog_entry *entry, struct cv_error *err)
+{
+    bool remote = take_signing(&entry->config);
+
+    for (size_t i = 0; i < entry->grants.count; i++)
+        (void)take_signing(&entry->grants.items[i].properties);
     if (!remote || entry->grants.count ||
         cv_properties_get(&catalog->base.store_properties, "s3.access-key-id"))
         return CV_OK;

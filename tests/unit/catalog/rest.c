@@ -459,13 +459,23 @@ static void vended_credentials_come_by_prefix(void **state)
 static void signing_by_the_catalog_is_refused(void **state)
 {
     struct cv_catalog_entry entry = {0};
+    struct cv_store *store;
 
     (void)state;
     SCRIPT({"GET " TABLE, 200, NULL,
             ANSWER("file:///w/m", ",\"config\":{\"s3.remote-signing-enabled\":\"true\"}"), REPLY,
-            NULL});
+            NULL},
+           {"GET " TABLE, 200, NULL,
+            ANSWER("file:///w/m", ",\"config\":{\"s3.remote-signing-enabled\":\"true\","
+                                  "\"s3.signer\":\"S3V4RestSigner\",\"s3.access-key-id\":\"a\","
+                                  "\"s3.secret-access-key\":\"b\"}"),
+            REPLY, NULL});
     OPEN(NULL);
     CV_ASSERT_FAILS(load(NULL, &entry), CV_UNSUPPORTED, "remote-signing", &err);
+    CV_ASSERT_OK(load(NULL, &entry), &err); /* keys beside it will do */
+    CV_ASSERT_OK(cv_catalog_open_store(f.catalog, "s3://b/t", &entry, NULL, &store, &err), &err);
+    cv_store_free(store);
+    cv_catalog_entry_release(&entry);
     assert_played();
 }
 

@@ -292,6 +292,45 @@ static void ended_credentials_are_renewed_once(void **state)
     cv_store_free(store);
 }
 
+/* Endpoint, region and style come with the keys; a machine without credentials of its own can use
+ * them, and a session token of its own is not mixed with them. */
+static void a_grant_is_all_that_is_needed(void **state)
+{
+    struct cv_store_grant vended = {.prefix = (char *)"s3://b/t"};
+    struct cv_store_grants grants = {&vended, 1};
+    struct cv_properties own = {0};
+    struct cv_store_config config = {.properties = &own, .grants = &grants};
+    struct cv_store *store;
+    char endpoint[64];
+
+    (void)state;
+    (void)setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    (void)setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere", 1);
+    (void)setenv("AWS_CONFIG_FILE", "/nowhere", 1);
+    script_reset(&server);
+    (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%d", server.port);
+    cv_properties_set(&vended.properties, "s3.endpoint", endpoint);
+    cv_properties_set(&vended.properties, "client.region", "eu-north-1");
+    cv_properties_set(&vended.properties, "s3.access-key-id", "VENDED");
+    cv_properties_set(&vended.properties, "s3.secret-access-key", "s");
+    rule("*Credential=VENDED/", 200, NULL, "x");
+    for (int i = 0; i < 2; i++) {
+        CV_ASSERT_OK(cv_store_open("s3://b/t", &config, &store, &err), &err);
+        CV_ASSERT_OK(read_key(store, "t/k"), &err);
+        assert_non_null(strstr(script_get(&server, "GET", i)->head, "/eu-north-1/s3/"));
+        assert_null(strstr(script_get(&server, "GET", i)->head, "other's"));
+        cv_store_free(store);
+        cv_properties_set(&own, "s3.access-key-id", "OWN");
+        cv_properties_set(&own, "s3.secret-access-key", "s");
+        cv_properties_set(&own, "s3.session-token", "other's");
+    }
+    (void)unsetenv("AWS_EC2_METADATA_DISABLED");
+    (void)unsetenv("AWS_SHARED_CREDENTIALS_FILE");
+    (void)unsetenv("AWS_CONFIG_FILE");
+    cv_properties_release(&vended.properties);
+    cv_properties_release(&own);
+}
+
 static enum cv_code vend_nothing(void *context, struct cv_store_grants *ret, struct cv_error *why)
 {
     (void)context;
@@ -778,6 +817,7 @@ int main(void)
         cmocka_unit_test(waiting_has_a_limit),
         cmocka_unit_test(a_held_answer_times_out),
         cmocka_unit_test(ended_credentials_are_renewed_once),
+        cmocka_unit_test(a_grant_is_all_that_is_needed),
         cmocka_unit_test(why_credentials_could_not_be_renewed),
         cmocka_unit_test(static_credentials_are_not_renewed),
         cmocka_unit_test(a_wrong_clock_is_put_right),
