@@ -39,7 +39,7 @@ struct cv_catalog_settings {
 
 extern const struct cv_option_table cv_catalog_options;
 extern const struct cv_option_table cv_rest_options; /* of type rest, besides */
-extern const struct cv_option_table cv_sql_options; /* of catalogs of type sql */
+extern const struct cv_option_table cv_sql_options;  /* of catalogs of type sql */
 
 /* The file of a "sqlite:FILE", "sqlite:///FILE" or "jdbc:sqlite:FILE" uri, as written there (a
  * fourth slash makes it absolute, as in SQLAlchemy); NULL for other uris. Who has the job file
@@ -65,6 +65,7 @@ struct cv_catalog_change {
     const struct cv_table_metadata *base; /* NULL = a new table */
     const struct cv_table_metadata *next;
     const char *next_location; /* of the written metadata file; NULL where the catalog writes it */
+    bool keeps_definitions; /* only where schema, partition spec and sort order are still base's */
 };
 
 /* One thing that was tried: `failure` NULL = it works, and `found` says what is there. */

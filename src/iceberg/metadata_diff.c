@@ -10,7 +10,7 @@ struct diff {
     const struct cv_table_metadata *next;
     struct cv_json_writer updates;
     struct cv_json_writer requirements;
-    bool schema_asserted, spec_asserted;
+    bool schema_asserted, spec_asserted, sort_order_asserted;
     bool refs_asserted; /* all of them */
 };
 
@@ -69,6 +69,14 @@ static void require_default_spec(struct diff *d)
     if (!d->spec_asserted)
         require_number(d, "assert-default-spec-id", "default-spec-id", d->base->default_spec_id);
     d->spec_asserted = true;
+}
+
+static void require_default_sort_order(struct diff *d)
+{
+    if (!d->sort_order_asserted)
+        require_number(d, "assert-default-sort-order-id", "default-sort-order-id",
+                       d->base->default_sort_order_id);
+    d->sort_order_asserted = true;
 }
 
 /* "main" is also there where the metadata has only a current snapshot. -1 = no such ref. */
@@ -197,8 +205,7 @@ static void diff_sort_order(struct diff *d)
     if (d->next->default_sort_order_id == d->base->default_sort_order_id)
         return;
     update_number(d, "set-default-sort-order", "sort-order-id", d->next->default_sort_order_id);
-    require_number(d, "assert-default-sort-order-id", "default-sort-order-id",
-                   d->base->default_sort_order_id);
+    require_default_sort_order(d);
 }
 
 static bool property_changed(const struct cv_properties *base, const struct cv_property *item)
@@ -421,8 +428,8 @@ static enum cv_code diff_all(struct diff *d, struct cv_error *err)
 }
 
 enum cv_code cv_metadata_diff_write(const struct cv_table_metadata *base,
-                                    const struct cv_table_metadata *next, struct cv_buf *out,
-                                    struct cv_error *err)
+                                    const struct cv_table_metadata *next, bool keeps_definitions,
+                                    struct cv_buf *out, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf requirements = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
     CV_CLEANUP(cv_buf_release) struct cv_buf updates = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
@@ -431,6 +438,11 @@ enum cv_code cv_metadata_diff_write(const struct cv_table_metadata *base,
     d.updates = (struct cv_json_writer)CV_JSON_WRITER(&updates);
     d.requirements = (struct cv_json_writer)CV_JSON_WRITER(&requirements);
     CV_DO(diff_all(&d, err));
+    if (keeps_definitions) {
+        require_current_schema(&d);
+        require_default_spec(&d);
+        require_default_sort_order(&d);
+    }
     CV_DO(cv_buf_check(&updates, "the updates of a commit", err));
     CV_DO(cv_buf_check(&requirements, "the requirements of a commit", err));
     cv_buf_append_text(out, "{\"requirements\":[");

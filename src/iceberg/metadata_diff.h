@@ -10,10 +10,11 @@
 
 /* Appends {"requirements":[…],"updates":[…]} that leads from base to next. Requirements are paired
  * with updates as in the Java library; beyond that, whoever removes a snapshot or ref asserts the
- * refs that the choice was made on. */
+ * refs that the choice was made on, and with `keeps_definitions` the current schema, spec and sort
+ * order are asserted. */
 enum cv_code cv_metadata_diff_write(const struct cv_table_metadata *base,
-                                    const struct cv_table_metadata *next, struct cv_buf *out,
-                                    struct cv_error *err);
+                                    const struct cv_table_metadata *next, bool keeps_definitions,
+                                    struct cv_buf *out, struct cv_error *err);
 /* Whether `now`, a later state of the table at base, has all that leads from base to next; also
  * where more was committed on top. A ref counts as moved when its history meets next's snapshot
  * before base's. */

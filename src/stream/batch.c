@@ -14,6 +14,7 @@
 /* Below this many offsets starting workers costs more than it gains. */
 #define INLINE_RECORDS_MAX 20000
 #define RUNNING_LINE_US    (10 * CV_US_PER_SECOND) /* between lines of a long batch */
+#define REWRITES_MAX       10 /* of one batch, for a table that is altered each time */
 
 struct batch_run {
     struct cv_engine *engine;
@@ -211,7 +212,7 @@ static enum cv_code open_writer(struct cv_engine *engine, struct cv_data_writer 
     struct cv_data_writer_config config = {
         .metadata = engine->bound_metadata,
         .store = engine->table->store,
-        .name_prefix = engine->run_id,
+        .name_prefix = engine->files_id,
         .epoch = engine->next_batch,
         .fanout = sink->fanout,
         .target_file_bytes = sink->target_file_bytes,
@@ -245,10 +246,9 @@ static struct cv_decode_counters sum_counters(const struct cv_engine *engine)
 
 /* A table that was rolled back while the job runs lacks batches that nobody would miss later. Where
  * the snapshot itself is gone its history was expired, which takes no rows away. */
-static enum cv_code check_history(void *context, const struct cv_table_metadata *metadata,
-                                  struct cv_error *err)
+static enum cv_code check_history(const struct cv_engine *engine,
+                                  const struct cv_table_metadata *metadata, struct cv_error *err)
 {
-    const struct cv_engine *engine = context;
     const struct cv_memo *memo = &engine->memo;
     struct cv_history history = cv_history_of(metadata, cv_table_branch(engine->table));
     const struct cv_snapshot *snapshot;
@@ -267,6 +267,19 @@ static enum cv_code check_history(void *context, const struct cv_table_metadata 
     cv_hint(err, "start again with --resume-from=table to read what it lost once more, or with "
                  "--resume-from=checkpoint to go on without it");
     return CV_CONTRADICTION;
+}
+
+/* Asked in every attempt to commit: may files that were written for `bound_metadata` go in? */
+static enum cv_code check_table(void *context, const struct cv_table_metadata *metadata,
+                                struct cv_error *err)
+{
+    const struct cv_engine *engine = context;
+
+    CV_DO(check_history(engine, metadata, err));
+    if (!cv_engine_defines_alike(engine->bound_metadata, metadata))
+        return cv_fail(err, CV_CONFLICT, "the table was altered meanwhile: schema %d, spec %d",
+                       metadata->current_schema_id, metadata->default_spec_id);
+    return CV_OK;
 }
 
 static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_file *files,
@@ -288,8 +301,9 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
     append.cluster_id = cv_source_cluster_id(engine->source);
     append.offsets_json = cv_buf_text(&offsets);
     append.summary = &engine->job->sink.snapshot_properties;
-    append.validate = check_history;
+    append.validate = check_table;
     append.validate_context = engine;
+    append.keeps_definitions = true;
     code = cv_table_append(engine->table, &append, &result, err);
     if (code == CV_OK && result.already_done)
         code = cv_fail(err, CV_LOCKED,
@@ -341,9 +355,9 @@ static void count_outcome(struct cv_engine *engine, const struct counters *start
     }
 }
 
-enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
-                                 const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
-                                 struct cv_error *err)
+static enum cv_code run_once(struct cv_engine *engine, const struct cv_offsets *start,
+                             const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
+                             struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(run_release) struct batch_run run = {.engine = engine};
@@ -352,7 +366,6 @@ enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offse
     struct cv_data_file *files;
     size_t count;
 
-    CV_DO(cv_table_refresh(engine->table, err));
     CV_DO(cv_engine_bind(engine, err));
     (void)pthread_mutex_init(&run.lock, NULL);
     (void)pthread_cond_init(&run.turn, NULL);
@@ -367,4 +380,31 @@ enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offse
         CV_DO(commit_files(engine, files, count, end, &outcome, err));
     *ret_outcome = outcome;
     return CV_OK;
+}
+
+/* Whether the commit found the table altered, so that the batch has to be written for what it is
+ * now. */
+static bool is_outdated(const struct cv_engine *engine)
+{
+    return !cv_engine_defines_alike(engine->bound_metadata, engine->table->metadata);
+}
+
+/* Where the catalog checks each change itself, nothing is read beforehand: what others did since
+ * the last commit shows in the answer to this one. */
+enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
+                                 const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
+                                 struct cv_error *err)
+{
+    if (!engine->catalog->ops->writes_metadata)
+        CV_DO(cv_table_refresh(engine->table, err));
+    for (int rewrites = 0;; rewrites++) {
+        enum cv_code code = run_once(engine, start, end, ret_outcome, err);
+
+        if (code != CV_CONFLICT || !is_outdated(engine) || rewrites == REWRITES_MAX)
+            return code;
+        cv_log_info("batch %lld is written once more, for the table was altered meanwhile",
+                    (long long)engine->next_batch);
+        cv_error_clear(err);
+        cv_uuid_text(engine->files_id); /* the files of before are gone, their names too */
+    }
 }

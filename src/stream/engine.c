@@ -119,13 +119,18 @@ static bool equal_properties(const struct cv_properties *a, const struct cv_prop
     return true;
 }
 
-/* Whether decoder and data writers would be the same for both. */
-static bool writes_alike(const struct cv_table_metadata *a, const struct cv_table_metadata *b)
+bool cv_engine_defines_alike(const struct cv_table_metadata *a, const struct cv_table_metadata *b)
 {
     return a->current_schema_id == b->current_schema_id &&
            a->default_spec_id == b->default_spec_id &&
            a->default_sort_order_id == b->default_sort_order_id &&
-           a->format_version == b->format_version && strcmp(a->location, b->location) == 0 &&
+           a->format_version == b->format_version;
+}
+
+/* Whether decoder and data writers would be the same for both. */
+static bool writes_alike(const struct cv_table_metadata *a, const struct cv_table_metadata *b)
+{
+    return cv_engine_defines_alike(a, b) && strcmp(a->location, b->location) == 0 &&
            equal_properties(&a->properties, &b->properties);
 }
 
@@ -172,6 +177,7 @@ static void engine_release(struct cv_engine *engine)
 static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
 {
     cv_uuid_text(engine->run_id);
+    memcpy(engine->files_id, engine->run_id, sizeof engine->files_id);
     engine->conf_json = cv_strdup("{}");
     engine->workspace = cv_data_workspace_new();
     engine->previous_trigger_ms = -1;

@@ -27,11 +27,13 @@ struct cv_engine {
     struct cv_checkpoint checkpoint;
     struct cv_memo memo;
     char run_id[CV_UUID_TEXT_BYTES];
-    char *conf_json;             /* Spark's conf object, carried from entry to entry */
-    int64_t next_batch;          /* id of the next batch */
-    bool redo;                   /* next_batch is in the offset log already */
-    struct cv_offsets position;  /* end of the batch before next_batch */
-    struct cv_offsets redo_end;  /* with redo: the logged end */
+    char files_id[CV_UUID_TEXT_BYTES]; /* in the names of data files: the run's, or of a batch that
+                                        * is written once more */
+    char *conf_json;                   /* Spark's conf object, carried from entry to entry */
+    int64_t next_batch;                /* id of the next batch */
+    bool redo;                         /* next_batch is in the offset log already */
+    struct cv_offsets position;        /* end of the batch before next_batch */
+    struct cv_offsets redo_end;        /* with redo: the logged end */
     struct cv_offsets recreated; /* topics (their old partitions) to read from the beginning */
     int64_t lag_published_us;    /* monotonic, 0 = not yet */
     struct cv_offsets bound;     /* AvailableNow: where to end */
@@ -76,7 +78,11 @@ struct cv_batch_outcome {
     int commit_attempts;
 };
 
-/* Reads [start, end), writes the files and commits them as next_batch. */
+/* Whether rows are written alike for both: schema, partition spec, sort order, format version. */
+bool cv_engine_defines_alike(const struct cv_table_metadata *a, const struct cv_table_metadata *b);
+
+/* Reads [start, end), writes the files and commits them as next_batch; once more where the table
+ * was altered meanwhile. */
 enum cv_code cv_engine_run_batch(struct cv_engine *engine, const struct cv_offsets *start,
                                  const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
                                  struct cv_error *err);

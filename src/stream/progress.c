@@ -228,6 +228,20 @@ void cv_format_bytes(int64_t bytes, char *text, size_t size)
     (void)snprintf(text, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+/* ", requests: 3 put, 1 catalog-commit"; nothing where all is local. */
+static void write_requests(const struct cv_progress *p, struct cv_buf *out)
+{
+    const char *before = ", requests: ";
+
+    for (size_t i = 0; i < CV_REQUEST_KIND_COUNT; i++) {
+        if (!p->requests.sent[i])
+            continue;
+        cv_buf_printf(out, "%s%lld %s", before, (long long)p->requests.sent[i],
+                      cv_request_kind_name((enum cv_request_kind)i));
+        before = ", ";
+    }
+}
+
 void cv_progress_write_line(const struct cv_progress *p, struct cv_buf *out)
 {
     struct cv_lag lag = cv_progress_lag(p->end, p->latest);
@@ -252,4 +266,5 @@ void cv_progress_write_line(const struct cv_progress *p, struct cv_buf *out)
         cv_buf_printf(out, ", %llu records LOST before they were read",
                       (unsigned long long)p->lost_records);
     cv_buf_printf(out, ", %lld behind", (long long)lag.total);
+    write_requests(p, out);
 }

@@ -47,7 +47,8 @@ struct cv_progress {
 
 /* One line of JSON without a newline. */
 void cv_progress_write_json(const struct cv_progress *progress, struct cv_buf *out);
-/* "batch 7: 20 rows in 31 ms, 1 file 3.1 KiB, snapshot 123, 0 behind" */
+/* "batch 7: 20 rows in 31 ms, 1 file 3.1 KiB, snapshot 123, 0 behind, requests: 3 put, 1
+ * catalog-commit" */
 void cv_progress_write_line(const struct cv_progress *progress, struct cv_buf *out);
 
 /* Records between the batch's end and the latest offsets: least, most and mean per partition. */

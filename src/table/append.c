@@ -140,7 +140,10 @@ enum cv_code cv_table_append(struct cv_table *table, const struct cv_append *app
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct appending a = {.append = append};
-    struct cv_commit_operation operation = {.build = build, .context = &a, .makes_snapshot = true};
+    struct cv_commit_operation operation = {.build = build,
+                                            .context = &a,
+                                            .makes_snapshot = true,
+                                            .keeps_definitions = append->keeps_definitions};
     struct cv_commit_outcome outcome;
     enum cv_code code;
 

@@ -20,6 +20,10 @@ struct cv_append {
     enum cv_code (*validate)(void *context, const struct cv_table_metadata *metadata,
                              struct cv_error *err);
     void *validate_context;
+    /* A catalog that checks changes itself is to refuse this one where schema, partition spec or
+     * sort order are no longer those that validate() saw: CV_CONFLICT leads to a further attempt.
+     */
+    bool keeps_definitions;
     const struct cv_properties *summary; /* further keys; may be NULL */
     bool files_unsynced; /* the files were closed unsynced; they are made durable first */
 };

@@ -88,12 +88,13 @@ static enum cv_code sync_files(struct cv_commit *commit,
     const char **locations = cv_arena_array(&commit->arena, const char *, most);
     size_t count = 0;
 
-    for (size_t i = 0; i < operation->unsynced_count && commit->attempt == 1; i++)
+    for (size_t i = 0; i < operation->unsynced_count && !commit->synced; i++)
         locations[count++] = operation->unsynced[i];
     for (size_t i = 0; i < commit->file_count; i++)
         if (!commit->files[i].synced)
             locations[count++] = commit->files[i].location;
     CV_DO(cv_store_sync(commit->table->store, locations, count, err));
+    commit->synced = true;
     for (size_t i = 0; i < commit->file_count; i++)
         commit->files[i].synced = true;
     return CV_OK;
@@ -186,12 +187,14 @@ static void note_sent(struct cv_commit *commit, const struct cv_table_metadata *
 
 /* The swap itself. The copy, or what the catalog made of it, becomes the table's metadata when it
  * succeeds. */
-static enum cv_code swap(struct cv_commit *commit, struct cv_table_metadata **next,
-                         const char *file, uint64_t hash, struct cv_error *err)
+static enum cv_code swap(struct cv_commit *commit, const struct cv_commit_operation *operation,
+                         struct cv_table_metadata **next, const char *file, uint64_t hash,
+                         struct cv_error *err)
 {
     CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry entry = {0};
     struct cv_table *table = commit->table;
-    struct cv_catalog_change change = {table->metadata_location, table->metadata, *next, file};
+    struct cv_catalog_change change = {table->metadata_location, table->metadata, *next, file,
+                                       operation->keeps_definitions};
 
     CV_DO(cv_fault_pass("commit-sent", err));
     note_sent(commit, *next);
@@ -212,8 +215,10 @@ static bool holds_queue(const struct cv_commit *commit)
 }
 
 /* Maintenance takes the queue only now, and gives way when an append went by meanwhile. */
-static enum cv_code swap_in_turn(struct cv_commit *commit, struct cv_table_metadata **next,
-                                 const char *file, uint64_t hash, struct cv_error *err)
+static enum cv_code swap_in_turn(struct cv_commit *commit,
+                                 const struct cv_commit_operation *operation,
+                                 struct cv_table_metadata **next, const char *file, uint64_t hash,
+                                 struct cv_error *err)
 {
     CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry newest = {0};
     struct cv_table *table = commit->table;
@@ -221,7 +226,7 @@ static enum cv_code swap_in_turn(struct cv_commit *commit, struct cv_table_metad
 
     if (!table->queue || holds_queue(commit)) {
         commit->stage = CV_COMMIT_SWAPPING;
-        return swap(commit, next, file, hash, err);
+        return swap(commit, operation, next, file, hash, err);
     }
     cv_commit_queue_enter(table->queue, CV_COMMIT_MAINTENANCE);
     code = table->catalog->ops->load(table->catalog, &table->name, table->metadata_location,
@@ -233,7 +238,7 @@ static enum cv_code swap_in_turn(struct cv_commit *commit, struct cv_table_metad
         code = cv_fail(err, CV_CONFLICT, "an append was first: %s", newest.metadata_location);
     } else if (code == CV_OK) {
         commit->stage = CV_COMMIT_SWAPPING;
-        code = swap(commit, next, file, hash, err);
+        code = swap(commit, operation, next, file, hash, err);
     }
     cv_commit_queue_leave(table->queue);
     return code;
@@ -273,7 +278,7 @@ static enum cv_code write_and_swap(struct cv_commit *commit,
 
     CV_DO(write_metadata(commit, *next, &dropped, &file, &hash, err));
     CV_DO(sync_files(commit, operation, err));
-    CV_DO(swap_in_turn(commit, next, file, hash, err));
+    CV_DO(swap_in_turn(commit, operation, next, file, hash, err));
     if (commit->rows)
         cv_table_cache_manifests(table, commit->snapshot_id, commit->rows, commit->row_count);
     remove_dropped_metadata(table, dropped.files, dropped.count);
@@ -375,6 +380,22 @@ static bool depends_on_base(enum cv_code code, bool done)
            code == CV_SCHEMA || code == CV_CONFIG || code == CV_USAGE;
 }
 
+/* Whether a change that was built on assumed metadata was refused for what the table has become: by
+ * a conflict, or as one that makes no sense there (of an older format version). It is built again
+ * on what the table is now, which is no retry. */
+static bool was_outdated(const struct cv_commit *commit, enum cv_code code)
+{
+    CV_CLEANUP(cv_freep) char *base = NULL;
+
+    if (!commit->assumed || commit->stage != CV_COMMIT_SWAPPING || commit->keep_files)
+        return false;
+    if (code != CV_CATALOG)
+        return code == CV_CONFLICT;
+    base = cv_strdup(commit->table->metadata_location);
+    return cv_table_refresh(commit->table, NULL) == CV_OK &&
+           strcmp(commit->table->metadata_location, base) != 0;
+}
+
 static enum cv_code attempt_all(struct cv_commit *commit,
                                 const struct cv_commit_operation *operation, bool *ret_done,
                                 struct cv_error *err)
@@ -392,14 +413,14 @@ static enum cv_code attempt_all(struct cv_commit *commit,
             *ret_done = false;
             continue;
         }
+        if (was_outdated(commit, code)) {
+            commit->overtaken++;
+            continue;
+        }
         if (code != CV_CONFLICT || commit->stage == CV_COMMIT_BUILDING)
             return code;
         if (commit->stage == CV_COMMIT_OVERTAKEN)
             continue;
-        if (commit->assumed && !commit->keep_files) {
-            commit->overtaken++;
-            continue;
-        }
         if (refused > settings.retries ||
             (cv_monotonic_us() - start) / CV_US_PER_MS > settings.total_ms) {
             give_up(commit, refused, err);

@@ -25,6 +25,7 @@ struct cv_commit {
     int64_t snapshot_id; /* the same in every attempt; -1 = the operation makes none */
     bool dry_run;
     int attempt;     /* from 1 */
+    bool synced;     /* the operation's unsynced files are durable */
     bool keep_files; /* some attempt had no plain refusal: its files may be in use */
     int overtaken;   /* attempts that were given up before the swap, for an append went by */
     enum {
@@ -52,6 +53,7 @@ struct cv_commit_operation {
                           bool *ret_done, struct cv_error *err);
     void *context;
     bool makes_snapshot;
+    bool keeps_definitions; /* the catalog is to refuse where schema, spec or sort order changed */
     bool dry_run; /* build() is called, shall write nothing, and nothing comes of its copy */
     /* Files of the caller that were closed unsynced. */
     const char *const *unsynced;

@@ -159,6 +159,10 @@ class Faults:
         with self.lock:
             return dict(self.counts)
 
+    def accepted(self):
+        """Connections that were made to each proxy."""
+        return {proxy.name: proxy.accepted for proxy in self.proxies}
+
 
 _STATUS = {
     "500": (500, "Internal Server Error", "InternalError", "ServiceFailureException"),
@@ -196,6 +200,7 @@ class _Proxy:
     def __init__(self, faults, name, target):
         self.faults, self.name, self.target = faults, name, target
         self.port = free_port()
+        self.accepted = 0  # connections so far
         proxy = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -204,6 +209,7 @@ class _Proxy:
             disable_nagle_algorithm = True
 
             def handle(self):
+                proxy.accepted += 1
                 upstream = _Upstream(proxy.target)
                 try:
                     while proxy.serve(self, upstream):

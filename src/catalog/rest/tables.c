@@ -377,7 +377,8 @@ enum cv_code cv_rest_commit(struct cv_catalog *base, const struct cv_table_name 
 
     CV_DO(cv_rest_configure(catalog, err));
     call.url = cv_rest_url(catalog, cv_rest_table_path(catalog, name, arena), arena);
-    CV_DO(cv_metadata_diff_write(change->base, change->next, &body, err));
+    CV_DO(
+        cv_metadata_diff_write(change->base, change->next, change->keeps_definitions, &body, err));
     CV_DO(cv_buf_check(&body, call.what, err));
     CV_DO(send(catalog, &call, &response, NULL, err));
     CV_DO(read_commit(catalog, &call, change, &response, arena, ret_entry, err));

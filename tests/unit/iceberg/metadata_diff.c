@@ -53,7 +53,7 @@ static int tear_down(void **state)
 static void assert_diff(const char *wanted)
 {
     cv_buf_clear(&out);
-    CV_ASSERT_OK(cv_metadata_diff_write(base, next, &out, &err), &err);
+    CV_ASSERT_OK(cv_metadata_diff_write(base, next, false, &out, &err), &err);
     assert_string_equal(cv_buf_text(&out), wanted);
     assert_true(cv_metadata_diff_is_in(base, next, next));
 }
@@ -94,6 +94,22 @@ static void a_first_append_says_that_main_must_not_exist(void **state)
                 "{\"action\":\"set-snapshot-ref\",\"ref-name\":\"main\",\"snapshot-id\":7,"
                 "\"type\":\"branch\"}]}");
     assert_false(cv_metadata_diff_is_in(base, next, base));
+}
+
+static void definitions_are_asserted_where_files_depend_on_them(void **state)
+{
+    const char *wanted = REQUIRE_UUID
+        ",{\"type\":\"assert-ref-snapshot-id\",\"ref\":\"main\",\"snapshot-id\":2},"
+        "{\"type\":\"assert-current-schema-id\",\"current-schema-id\":1},"
+        "{\"type\":\"assert-default-spec-id\",\"default-spec-id\":0},"
+        "{\"type\":\"assert-default-sort-order-id\",\"default-sort-order-id\":0}],\"updates\":";
+
+    (void)state;
+    start_from(json);
+    add_snapshot(next, 7, "main");
+    cv_buf_clear(&out);
+    CV_ASSERT_OK(cv_metadata_diff_write(base, next, true, &out, &err), &err);
+    assert_memory_equal(cv_buf_text(&out), wanted, strlen(wanted));
 }
 
 static void an_append_sends_the_retention_again(void **state)
@@ -177,7 +193,7 @@ static void definitions_are_numbered_by_the_base(void **state)
         "\"sort-orders\":[{\"order-id\":0,\"fields\":[]}],\"properties\":{\"k\":\"v\","
         "\"old\":\"1\"}}");
     CV_ASSERT_OK(cv_table_metadata_read(changed.data, changed.length, &next, &err), &err);
-    CV_ASSERT_OK(cv_metadata_diff_write(base, next, &out, &err), &err);
+    CV_ASSERT_OK(cv_metadata_diff_write(base, next, false, &out, &err), &err);
     wanted = cv_buf_text(&out);
     assert_non_null(strstr(wanted, "{\"type\":\"assert-last-assigned-field-id\","
                                    "\"last-assigned-field-id\":3}"));
@@ -242,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nothing_changed_is_an_empty_commit),
         TEST(a_first_append_says_that_main_must_not_exist),
+        TEST(definitions_are_asserted_where_files_depend_on_them),
         TEST(an_append_sends_the_retention_again),
         TEST(properties_are_set_and_removed),
         TEST(expiry_asserts_all_refs),

@@ -96,6 +96,12 @@ static void line_is_for_people(void **state)
     fill(&p, &start, &end, &latest);
     cv_progress_write_line(&p, &line);
     assert_string_equal(cv_buf_text(&line),
+                        "batch 7: 100 rows in 812 ms, 1 file 3.1 KiB, snapshot 5, 10 behind, "
+                        "requests: 3 put, 1 catalog-commit");
+    cv_buf_clear(&line);
+    p.requests = (struct cv_request_sums){0};
+    cv_progress_write_line(&p, &line);
+    assert_string_equal(cv_buf_text(&line),
                         "batch 7: 100 rows in 812 ms, 1 file 3.1 KiB, snapshot 5, 10 behind");
     cv_buf_release(&line);
     cv_offsets_release(&start);

@@ -15,6 +15,7 @@ enum deed {
     LATE,        /* no answer; applied before the second load after it, if it still can */
     RIVAL,       /* somebody else commits first */
     REFUSE,      /* a plain error, not applied */
+    OUTDATED,    /* the same, for what somebody else has made of the table before */
 };
 
 static struct {
@@ -116,9 +117,9 @@ static enum cv_code fake_commit(struct cv_catalog *catalog, const struct cv_tabl
     (void)name;
     assert_null(change->next_location);
     fake.commits++;
-    if (deed == RIVAL)
+    if (deed == RIVAL || deed == OUTDATED)
         rival_commits();
-    if (deed == REFUSE)
+    if (deed == REFUSE || deed == OUTDATED)
         return cv_fail(error, CV_CATALOG, "refused");
     if (deed == LATE) {
         fake.late_base = cv_table_metadata_copy(change->base);
@@ -282,6 +283,17 @@ static void a_refusal_removes_the_files(void **state)
     assert_int_equal(fixture_count_files(&f, ".avro"), 0);
 }
 
+static void a_refusal_of_an_outdated_change_is_no_failure(void **state)
+{
+    struct cv_append_result result;
+
+    (void)state;
+    fake.rival_sets_property = true;
+    CV_ASSERT_OK(APPEND(&result, OUTDATED), &err);
+    assert_int_equal(fake.commits, 2);
+    assert_live(2);
+}
+
 /* No snapshot tells: the states do. */
 static void a_change_without_snapshot_is_recognised(void **state)
 {
@@ -333,6 +345,7 @@ int main(void)
         TEST(a_late_request_and_its_repetition_land_once),
         TEST(nothing_but_loss_stays_unknown_and_keeps_its_files),
         TEST(a_refusal_removes_the_files),
+        TEST(a_refusal_of_an_outdated_change_is_no_failure),
         TEST(a_change_without_snapshot_is_recognised),
         TEST(a_commit_of_the_own_process_is_read_first),
     };
