@@ -79,6 +79,7 @@ class Request:
         self.fault = None
         self.status = None  # of the server's answer; None = it never heard of it
         self.begun = time.monotonic()
+        self.answered = None  # when the server had answered, before the proxy says so
         self.seconds = None
         self.sent = self.received = 0
 
@@ -260,7 +261,7 @@ class _Proxy:
             status, reason, headers, text = upstream.exchange(head, body, method)
             if watcher:
                 status, headers, text = watcher.answer(request, status, headers, text)
-            request.status, request.received = status, len(text)
+            request.status, request.received, request.answered = status, len(text), time.monotonic()
             return self.answer(connection, request, status, reason, headers, text)
         finally:
             request.seconds = time.monotonic() - request.begun
