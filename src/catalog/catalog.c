@@ -300,17 +300,18 @@ enum cv_code cv_catalog_open_store(struct cv_catalog *catalog, const char *locat
                                    const struct cv_catalog_vendee *vendee,
                                    struct cv_store **ret_store, struct cv_error *err)
 {
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
-    CV_CLEANUP(cv_store_grants_release) struct cv_store_grants grants = {0};
-    struct cv_store_config config = {.properties = &properties, .grants = &grants};
+    CV_CLEANUP(cv_catalog_entry_release) struct cv_catalog_entry asked = {0};
+    struct cv_store_config config = {.properties = &properties};
 
+    if (!entry && vendee && catalog->ops->vend)
+        CV_DO(catalog->ops->load(catalog, vendee->name, NULL, &arena, &asked, err));
+    if (!entry)
+        entry = &asked;
     cv_properties_copy(&properties, &catalog->store_properties);
-    if (entry) {
-        cv_properties_copy(&properties, &entry->config);
-        config.grants = &entry->grants;
-    } else if (vendee && catalog->ops->vend) {
-        CV_DO(vend((void *)vendee, &grants, err));
-    }
+    cv_properties_copy(&properties, &entry->config);
+    config.grants = &entry->grants;
     if (vendee && config.grants->count) {
         config.refresh = vend;
         config.refresh_context = (void *)vendee;

@@ -150,8 +150,8 @@ struct cv_catalog_vendee {
     const struct cv_table_name *name;
 };
 /* The store for files at `location`, with the catalog's properties and, over them, those of a
- * table's entry. `vendee` NULL: grants are not asked for anew; with one and without an entry they
- * are asked for at once. */
+ * table's entry. `vendee` NULL: grants are not asked for anew; with one and without an entry the
+ * catalog is asked for the entry where it vends. */
 enum cv_code cv_catalog_open_store(struct cv_catalog *catalog, const char *location,
                                    const struct cv_catalog_entry *entry,
                                    const struct cv_catalog_vendee *vendee,

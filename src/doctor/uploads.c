@@ -8,6 +8,28 @@
 
 #define OPEN_MS (24 * CV_MS_PER_HOUR) /* no file takes so long to write */
 
+/* One whose beginning is not told may be on its way. */
+static bool is_left(const struct cv_open_upload *upload, int64_t now_ms)
+{
+    return upload->begun_ms >= 0 && upload->begun_ms <= now_ms - OPEN_MS;
+}
+
+/* Below the table's location, and where its data files lie if that is elsewhere. */
+static enum cv_code each_upload(const struct cv_table *table,
+                                enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                     struct cv_error *),
+                                void *context, struct cv_error *err)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    const char *location = table->metadata->location;
+    const char *data = cv_table_data_folder(table, &arena);
+
+    CV_DO(cv_store_uploads(table->store, location, each, context, err));
+    if (cv_text_starts_with(data, cv_location_join(&arena, location, "")))
+        return CV_OK;
+    return cv_store_uploads(table->store, data, each, context, err);
+}
+
 static enum cv_code count_upload(void *context, const struct cv_open_upload *upload,
                                  struct cv_error *err)
 {
@@ -15,7 +37,7 @@ static enum cv_code count_upload(void *context, const struct cv_open_upload *upl
     struct cv_open_uploads *open = &d->exam->uploads;
 
     (void)err;
-    if (upload->begun_ms > d->now_ms - OPEN_MS)
+    if (!is_left(upload, d->now_ms))
         return CV_OK;
     if (!open->count++ || upload->begun_ms < open->oldest_ms)
         open->oldest_ms = upload->begun_ms;
@@ -25,8 +47,7 @@ static enum cv_code count_upload(void *context, const struct cv_open_upload *upl
 void cv_doctor_look_at_uploads(struct cv_doctor *d)
 {
     /* A store that does not tell, or not us, is no finding. */
-    if (cv_store_uploads(d->config->table->store, d->metadata->location, count_upload, d, NULL) !=
-        CV_OK)
+    if (each_upload(d->config->table, count_upload, d, NULL) != CV_OK)
         d->exam->uploads = (struct cv_open_uploads){0};
 }
 
@@ -54,7 +75,7 @@ void cv_judge_uploads(struct cv_doctor *d)
 
 struct aborting {
     struct cv_store *store;
-    int64_t older_than_ms;
+    int64_t now_ms;
 };
 
 static enum cv_code abort_upload(void *context, const struct cv_open_upload *upload,
@@ -62,14 +83,14 @@ static enum cv_code abort_upload(void *context, const struct cv_open_upload *upl
 {
     const struct aborting *aborting = context;
 
-    if (upload->begun_ms > aborting->older_than_ms)
+    if (!is_left(upload, aborting->now_ms))
         return CV_OK;
     return cv_store_abort_upload(aborting->store, upload, err);
 }
 
 enum cv_code cv_doctor_abort_uploads(struct cv_table *table, struct cv_error *err)
 {
-    struct aborting aborting = {table->store, cv_now_ms() - OPEN_MS};
+    struct aborting aborting = {table->store, cv_now_ms()};
 
-    return cv_store_uploads(table->store, table->metadata->location, abort_upload, &aborting, err);
+    return each_upload(table, abort_upload, &aborting, err);
 }

@@ -63,6 +63,26 @@ static enum cv_code check_absent(struct cv_catalog *catalog, const struct cv_tab
     return CV_OK;
 }
 
+/* A catalog that reads the file itself tells what it found there, and may be the only one who can.
+ */
+static enum cv_code register_file(struct cv_catalog *catalog, const struct cv_table_name *name,
+                                  const char *file, bool dry_run, struct cv_arena *arena,
+                                  struct cv_table_metadata **ret_metadata, struct cv_error *err)
+{
+    struct cv_catalog_entry entry = {0};
+
+    if (dry_run || !catalog->ops->writes_metadata) {
+        CV_DO(read_metadata(catalog, file, ret_metadata, err));
+        return dry_run ? CV_OK : catalog->ops->register_table(catalog, name, file, err);
+    }
+    CV_DO(catalog->ops->register_table(catalog, name, file, err));
+    CV_TRY(catalog->ops->load(catalog, name, NULL, arena, &entry, err), err,
+           "%s is a table now, but", cv_table_name_text(name, arena));
+    *ret_metadata = cv_steal(entry.metadata);
+    cv_catalog_entry_release(&entry);
+    return CV_OK;
+}
+
 /* A total of the summary; null where the snapshot has none. */
 static void put_total(struct cv_json_writer *w, const char *column,
                       const struct cv_snapshot *snapshot, const char *key)
@@ -105,9 +125,8 @@ static enum cv_code run(struct cv_maintenance *maintenance, const void *data,
                        catalog->ops->type);
     CV_DO(cv_table_name_parse(maintenance->table_name, &arena, &name, err));
     CV_DO(check_absent(catalog, &name, &arena, err));
-    CV_TRY(read_metadata(catalog, file, &metadata, err), err, "register_table");
-    if (!maintenance->dry_run)
-        CV_DO(catalog->ops->register_table(catalog, &name, file, err));
+    CV_TRY(register_file(catalog, &name, file, maintenance->dry_run, &arena, &metadata, err), err,
+           "register_table");
     result->changed = true;
     put_row(metadata, &result->rows);
     cv_maintain_note(

@@ -114,6 +114,20 @@ def test_two_tables_have_credentials_of_their_own(tmp_path):
     net.close()
 
 
+def test_what_a_catalog_without_keys_of_ours_can(tmp_path):
+    """A table that is registered, and a search for its orphans: by what the catalog vends, and vends for it alone."""
+    net = VendingNet(tmp_path / "lake", seconds=60)
+    net.create_table("db.t", "id bigint")
+    config = net.lake.config_file()
+    name, metadata = f"{net.lake.name}.db.t", net.lake.pyiceberg().load_table("db.t").metadata_location
+    run_calve("table", "drop", name, "--yes", "--config", config).check()
+    done = run_calve("maintain", "register-table", name, "--metadata-file", metadata, "--config", config).check()
+    assert "format version" in done.text, done
+    run_calve("maintain", "remove-orphan-files", name, "--dry-run", "--config", config).check()
+    assert not net.vending.refused, net.vending.refused
+    net.close()
+
+
 @pytest.mark.timeout(600)
 def test_a_store_that_fails_a_third_of_the_time(tmp_path, broker, topic, campaign):
     """Case 55: throttling makes the job slower and nothing else."""

@@ -4,11 +4,13 @@ a race, answers that are lost on their way, outages, TLS, and what a user is tol
 
 import json
 import re
+import socket
 import subprocess
 
 import pytest
 import test_crash
 from checks import check_table, read_everywhere, snapshots
+from components import wait_until
 from cutter import Cutter
 from job import Job, calve_binary, run_calve
 from kafka_client import produce
@@ -340,6 +342,37 @@ def test_tls_and_forms_of_the_uri(lake, postgres):
         f"jdbc:postgresql://127.0.0.1:1,localhost:{postgres.port}/{lake.name}?user=calve&password={SECRET}",
     ):
         told(lake, uri).check()
+
+
+def test_a_host_that_does_not_answer_is_passed_by(lake, postgres):
+    """A machine that is gone refuses nothing: the next host of the list gets its own time."""
+    lake.create_table("db.t", "n bigint")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hosts = f"127.0.0.1:{silent.getsockname()[1]},127.0.0.1:{postgres.port}"
+        told(lake, f"postgresql://calve:{SECRET}@{hosts}/{lake.name}?connect_timeout=1").check()
+        alone = hosts.split(",")[0]
+        done = told(lake, f"postgresql://calve:{SECRET}@{alone}/{lake.name}?connect_timeout=1")
+    assert done.status == 3 and "within 1 s" in done.text, done
+
+
+def test_a_statement_that_was_given_up_ends_on_the_server(lake, postgres):
+    """A role's own statement_timeout, longer than calve waits, must not let it be carried out later."""
+    lake.create_table("db.t", "n bigint")
+    role = f"patient_{lake.name}"
+    postgres.sql(lake.name, f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'patient-pw'")
+    postgres.sql(lake.name, f"ALTER ROLE {role} SET statement_timeout = '10min'")
+    lake.calve_uri = (
+        f"jdbc:postgresql://127.0.0.1:{postgres.port}/{lake.name}?user={role}&password=patient-pw&socketTimeout=2"
+    )
+    holder = postgres.connect(lake.name)
+    with holder.cursor() as cursor:
+        cursor.execute("SELECT * FROM iceberg_tables FOR UPDATE")
+        assert table(lake, "drop", f"{lake.name}.db.t", "--yes").status == 3
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        wait_until(lambda: postgres.sql(lake.name, waiting) == [(0,)], 10, "the end of the statement")
+    holder.rollback()
+    holder.close()
+    assert rows_of(lake) == [("db", "t", "TABLE")]
 
 
 def test_rights_that_are_missing(lake, postgres):

@@ -179,18 +179,22 @@ static enum cv_code fail_connect(struct postgres_database *database, struct cv_e
     }
     if (err) {
         err->code = code;
-        err->flags |= CV_ERROR_UNSENT | (code == CV_IO ? CV_ERROR_RETRIABLE : 0);
+        err->flags |= code == CV_IO ? CV_ERROR_RETRIABLE : 0;
     }
     return code;
 }
 
-static enum cv_code start_connection(struct postgres_database *database, struct cv_error *err)
+/* Begins with the host number `turn`; libpq goes on to the next one where one refuses. CV_TIMEOUT.
+ */
+static enum cv_code connect_from(struct postgres_database *database, size_t turn,
+                                 struct cv_error *err)
 {
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     int64_t deadline = cv_monotonic_us() + database->target.connect_ms * CV_US_PER_MS;
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
-    database->connection =
-        PQconnectStartParams(database->target.keywords, database->target.values, 0);
+    database->connection = PQconnectStartParams(
+        database->target.keywords, cv_postgres_target_values(&database->target, turn, &arena), 0);
     if (!database->connection)
         return cv_fail(err, CV_LIMIT, "out of memory");
     (void)PQsetErrorVerbosity(database->connection, PQERRORS_VERBOSE);
@@ -198,17 +202,8 @@ static enum cv_code start_connection(struct postgres_database *database, struct 
     if (PQstatus(database->connection) == CONNECTION_BAD)
         return fail_connect(database, err);
     while (status != PGRES_POLLING_OK) {
-        enum cv_code code =
-            wait_for(database, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, &deadline, err);
-
-        if (code != CV_OK) {
-            if (err)
-                err->flags |= CV_ERROR_UNSENT | (code == CV_TIMEOUT ? CV_ERROR_RETRIABLE : 0);
-            return code == CV_TIMEOUT ? cv_fail(err, CV_IO, "cannot connect to %s within %lld s",
-                                                database->target.location,
-                                                (long long)(database->target.connect_ms / 1000))
-                                      : code;
-        }
+        CV_DO(
+            wait_for(database, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, &deadline, err));
         status = PQconnectPoll(database->connection);
         if (status == PGRES_POLLING_FAILED)
             return fail_connect(database, err);
@@ -216,6 +211,27 @@ static enum cv_code start_connection(struct postgres_database *database, struct 
     (void)PQsetErrorVerbosity(database->connection, PQERRORS_DEFAULT);
     (void)PQsetnonblocking(database->connection, 1);
     return CV_OK;
+}
+
+/* Each host that does not answer has the time to connect for itself, as in libpq. */
+static enum cv_code start_connection(struct postgres_database *database, struct cv_error *err)
+{
+    size_t hosts = cv_postgres_target_hosts(&database->target);
+    enum cv_code code = CV_TIMEOUT;
+
+    for (size_t turn = 0; turn < hosts && code == CV_TIMEOUT; turn++) {
+        disconnect(database);
+        code = connect_from(database, turn, err);
+    }
+    if (code == CV_TIMEOUT) {
+        code = cv_fail(err, CV_IO, "cannot connect to %s within %lld s", database->target.location,
+                       (long long)(database->target.connect_ms / 1000));
+        if (err)
+            err->flags |= CV_ERROR_RETRIABLE;
+    }
+    if (code != CV_OK && err)
+        err->flags |= CV_ERROR_UNSENT;
+    return code;
 }
 
 /* --- statements --- */
@@ -317,6 +333,13 @@ static enum cv_code fail_refused(struct postgres_database *database, const PGres
     return code;
 }
 
+/* Not transaction_resolution_unknown and statement_completion_unknown, which something between
+ * calve and the server may say. */
+static bool tells_outcome(const char *sqlstate)
+{
+    return sqlstate && strcmp(sqlstate, "08007") != 0 && strcmp(sqlstate, "40003") != 0;
+}
+
 /* Judges an answer. An error before anything else means that the transaction was rolled back; all
  * that comes after a good result, or instead of an answer, leaves open what became of it. */
 static enum cv_code judge(struct postgres_database *database, enum cv_code code, PGresult *good,
@@ -328,7 +351,7 @@ static enum cv_code judge(struct postgres_database *database, enum cv_code code,
     if (code == CV_OK && good && !error)
         return CV_OK;
     if (error && !good && severity && strcmp(severity, "ERROR") == 0 &&
-        PQresultErrorField(error, PG_DIAG_SQLSTATE))
+        tells_outcome(PQresultErrorField(error, PG_DIAG_SQLSTATE)))
         return fail_refused(database, error, outcome, err);
     outcome->passing = code != CV_CANCELLED;
     (void)one_line(PQerrorMessage(database->connection), line);
@@ -374,8 +397,8 @@ static enum cv_code set_up_session(struct postgres_database *database, struct cv
         "SELECT to_regclass('iceberg_tables') IS NOT NULL,"
         " EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('iceberg_tables')"
         " AND attname = 'iceberg_type' AND NOT attisdropped),"
-        " CASE WHEN current_setting('statement_timeout') = '0'"
-        " THEN set_config('statement_timeout', $1, false) END,"
+        " CASE WHEN (SELECT setting::bigint NOT BETWEEN 1 AND $1::text::bigint FROM pg_settings"
+        " WHERE name = 'statement_timeout') THEN set_config('statement_timeout', $1, false) END,"
         " CASE WHEN current_setting('synchronous_commit') = 'off'"
         " THEN set_config('synchronous_commit', 'on', false) END";
     struct outcome outcome = {0};

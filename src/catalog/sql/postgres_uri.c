@@ -263,6 +263,15 @@ static enum cv_code set_java(struct parser *p, const char *key, const char *valu
     return CV_OK;
 }
 
+/* What stands before it may be a piece of a password and is not told. */
+static enum cv_code fail_at(struct cv_error *err)
+{
+    (void)cv_fail(err, CV_CONFIG, "uri: there is an @ after the first / or ?");
+    cv_hint(err, "in a user or password write / as %%2F, ? as %%3F, # as %%23 and @ as %%40; in "
+                 "the name of a database @ as %%40");
+    return CV_CONFIG;
+}
+
 static const char *known_at(const void *context, size_t i)
 {
     return ((const PQconninfoOption *)context)[i].keyword;
@@ -304,6 +313,8 @@ static enum cv_code parse_query(struct parser *p, struct cv_str text, struct cv_
 
         if (!key.length)
             continue;
+        if (memchr(key.ptr, '@', key.length))
+            return fail_at(err);
         CV_DO(decode(p->arena, key, "name of a parameter", &key_text, err));
         CV_DO(decode(p->arena, value, "value of a parameter", &value_text, err));
         CV_DO(set_parameter(p, key_text, value_text, err));
@@ -338,6 +349,8 @@ static enum cv_code parse_rest(struct parser *p, struct cv_str text, struct cv_e
     } else if (path.length && *path.ptr == '/') {
         path.ptr++, path.length--;
     }
+    if (path.length && memchr(path.ptr, '@', path.length))
+        return fail_at(err);
     if (path.length) {
         CV_DO(decode(p->arena, path, "name of the database", &name, err));
         CV_DO(set(p->target, "dbname", name, err));
@@ -348,6 +361,49 @@ static enum cv_code parse_rest(struct parser *p, struct cv_str text, struct cv_e
         CV_DO(set(p->target, "port", "5432", err));
     }
     return CV_OK;
+}
+
+/* Lists of one entry per host. */
+static const char *const host_lists[] = {"host", "hostaddr", "port"};
+
+size_t cv_postgres_target_hosts(const struct cv_postgres_target *target)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(host_lists); i++) {
+        const char *list = get(target, host_lists[i]);
+        size_t count = 1;
+
+        for (; list && *list; list++)
+            count += *list == ',';
+        most = CV_MAX(most, count);
+    }
+    return most;
+}
+
+/* "a,b,c" → "b,c,a" for 1; a list of one stands for all hosts. */
+static const char *rotated(const char *list, size_t turn, struct cv_arena *arena)
+{
+    const char *at = list;
+
+    for (; turn && *at; at++)
+        turn -= *at == ',';
+    if (at == list || !*at)
+        return list;
+    return cv_arena_printf(arena, "%s,%.*s", at, (int)(at - list) - 1, list);
+}
+
+const char **cv_postgres_target_values(const struct cv_postgres_target *target, size_t turn,
+                                       struct cv_arena *arena)
+{
+    const char **values =
+        cv_arena_copy(arena, target->values, (target->count + 1) * sizeof *values);
+
+    for (size_t i = 0; i < target->count; i++)
+        for (size_t j = 0; j < CV_ARRAY_LENGTH(host_lists); j++)
+            if (strcmp(target->keywords[i], host_lists[j]) == 0)
+                values[i] = rotated(values[i], turn, arena);
+    return values;
 }
 
 static void describe(struct cv_postgres_target *target, struct cv_arena *arena)

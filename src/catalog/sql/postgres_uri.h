@@ -28,5 +28,10 @@ struct cv_postgres_target {
 enum cv_code cv_postgres_target_parse(const char *uri, const char *user, const char *password,
                                       struct cv_arena *arena, struct cv_postgres_target *ret_target,
                                       struct cv_error *err);
+/* How many hosts are named, at least one. */
+size_t cv_postgres_target_hosts(const struct cv_postgres_target *target);
+/* The values with the host number `turn`, from 0, first and those before it last; in the arena. */
+const char **cv_postgres_target_values(const struct cv_postgres_target *target, size_t turn,
+                                       struct cv_arena *arena);
 
 #endif

@@ -265,8 +265,9 @@ static enum cv_code sql_register(struct cv_catalog *base, const struct cv_table_
     code = write_row(catalog, CV_SQL_ADD_TABLE, keys, &arena, &result, &lost, err);
     if (code == CV_EXISTS && lost && is_at(catalog, keys, metadata_location, &arena))
         return CV_OK;
-    if (code == CV_EXISTS)
-        return cv_fail(err, CV_EXISTS, "table %s.%s exists already", keys[1], keys[2]);
+    if (code == CV_EXISTS) /* where an answer was lost somebody may have gone on from our row */
+        return cv_fail(err, lost ? CV_UNKNOWN : CV_EXISTS, "table %s.%s exists already", keys[1],
+                       keys[2]);
     return code;
 }
 

@@ -73,6 +73,38 @@ static void properties_count_over_the_uri(void **state)
                         "host=h port=5432 dbname=db user=c password=d");
 }
 
+static void each_host_comes_first_in_its_turn(void **state)
+{
+    static const struct {
+        const char *uri, *hosts[3], *ports[3];
+        size_t count;
+    } cases[] = {
+        {"postgresql://a:1,b:2,c/d",
+         {"a,b,c", "b,c,a", "c,a,b"},
+         {"1,2,5432", "2,5432,1", "5432,1,2"},
+         3},
+        {"postgresql:///d?host=a,b&port=7", {"a,b", "b,a"}, {"7", "7"}, 2},
+        {"postgresql://a/d", {"a"}, {"5432"}, 1},
+    };
+    struct cv_postgres_target target;
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(cases); i++) {
+        CV_ASSERT_OK(cv_postgres_target_parse(cases[i].uri, NULL, NULL, &arena, &target, &err),
+                     &err);
+        assert_int_equal(cv_postgres_target_hosts(&target), cases[i].count);
+        for (size_t turn = 0; turn < cases[i].count; turn++) {
+            const char **values = cv_postgres_target_values(&target, turn, &arena);
+
+            for (size_t j = 0; j < target.count; j++) {
+                if (strcmp(target.keywords[j], "host") == 0)
+                    assert_string_equal(values[j], cases[i].hosts[turn]);
+                if (strcmp(target.keywords[j], "port") == 0)
+                    assert_string_equal(values[j], cases[i].ports[turn]);
+            }
+        }
+    }
+}
+
 static void times_are_taken_out(void **state)
 {
     struct cv_postgres_target target;
@@ -100,6 +132,8 @@ static void messages_hold_no_secret(void **state)
         {"postgresql://u:hush@h/db?user=%00", "hex digits"},
         {"postgresql://u:hush@h/db?connect_timeout=x", "connect_timeout"},
         {"jdbc:postgresql://h/db?password=hush&targetServerType=x", "targetServerType"},
+        {"postgresql://u:p@hush/x@h/db", "there is an @"},
+        {"postgresql://u:1?hush@h/db", "there is an @"},
     };
     struct cv_postgres_target target;
 
@@ -126,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(forms_of_a_uri, forget),
         cmocka_unit_test_teardown(properties_count_over_the_uri, forget),
+        cmocka_unit_test_teardown(each_host_comes_first_in_its_turn, forget),
         cmocka_unit_test_teardown(times_are_taken_out, forget),
         cmocka_unit_test_teardown(messages_hold_no_secret, forget),
     };

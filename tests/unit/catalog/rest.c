@@ -456,6 +456,33 @@ static void vended_credentials_come_by_prefix(void **state)
     assert_played();
 }
 
+/* What the catalog says of a table's files counts for a store that is opened besides the table's.
+ */
+static void another_store_of_a_table_has_its_configuration(void **state)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(0);
+    struct step script[] = {{"GET " TABLE, 200, NULL, NULL, REPLY, NULL},
+                            {"GET /b/t/x", 200, NULL, "hello", REPLY, "Credential=vended/"}};
+    struct cv_catalog_vendee vendee;
+    struct cv_store *store;
+
+    (void)state;
+    script[0].body = cv_arena_printf(
+        &f.arena,
+        ANSWER("s3://b/t/m", ",\"config\":{\"s3.endpoint\":\"http://127.0.0.1:%d\"},"
+                             "\"storage-credentials\":[{\"prefix\":\"s3://b/t\",\"config\":{"
+                             "\"s3.access-key-id\":\"vended\",\"s3.secret-access-key\":\"k\"}}]"),
+        f.server.port);
+    f.steps = script;
+    f.count = CV_ARRAY_LENGTH(script);
+    OPEN(NULL);
+    vendee = (struct cv_catalog_vendee){f.catalog, &f.name};
+    CV_ASSERT_OK(cv_catalog_open_store(f.catalog, "s3://b/t", NULL, &vendee, &store, &err), &err);
+    CV_ASSERT_OK(cv_store_read(store, "s3://b/t/x", 100, &bytes, &err), &err);
+    cv_store_free(store);
+    assert_played();
+}
+
 static void signing_by_the_catalog_is_refused(void **state)
 {
     struct cv_catalog_entry entry = {0};
@@ -636,6 +663,7 @@ int main(void)
         TEST(a_static_token_and_a_password_are_sent),
         TEST(requests_are_signed),
         TEST(vended_credentials_come_by_prefix),
+        TEST(another_store_of_a_table_has_its_configuration),
         TEST(signing_by_the_catalog_is_refused),
         TEST(a_missing_namespace_is_made),
         TEST(an_existing_table_is_not_taken_for_the_own),

@@ -341,7 +341,8 @@ static void older_snapshots_hold_bytes(void **state)
     assert_true(exam.storage.metadata_files >= 5);
 }
 
-static int64_t uploads_begun_ms[2];
+static int64_t uploads_begun_ms[3];
+static const char *uploads_below; /* of the table's location */
 static int aborted;
 
 static enum cv_code list_uploads(struct cv_store *store, const char *prefix,
@@ -349,7 +350,7 @@ static enum cv_code list_uploads(struct cv_store *store, const char *prefix,
                                                       struct cv_error *),
                                  void *context, struct cv_error *error)
 {
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3 && strcmp(prefix, uploads_below) == 0; i++) {
         const struct cv_open_upload upload = {prefix, "id", uploads_begun_ms[i]};
 
         CV_DO(each(context, &upload, error));
@@ -380,6 +381,8 @@ static void uploads_that_nobody_ended_are_found(void **state)
     table->store->ops = &ops;
     uploads_begun_ms[0] = config.now_ms - 49 * CV_MS_PER_HOUR;
     uploads_begun_ms[1] = config.now_ms - CV_MS_PER_HOUR; /* on its way */
+    uploads_begun_ms[2] = -1;                             /* may be */
+    uploads_below = table->metadata->location;
     CV_ASSERT_OK(cv_examine(&config, &exam, &err), &err);
     assert_found(&exam, "open-uploads", CV_SEVERITY_WARNING, 1, "the oldest 2 days ago");
     count = cv_fix_plan(&config, &exam, steps);
@@ -389,6 +392,10 @@ static void uploads_that_nobody_ended_are_found(void **state)
     cv_fix_plan_release(steps, count);
     CV_ASSERT_OK(cv_doctor_abort_uploads(table, &err), &err);
     assert_int_equal(aborted, 1);
+    uploads_below = "s3://elsewhere/data";
+    cv_properties_set(&table->metadata->properties, "write.data.path", uploads_below);
+    CV_ASSERT_OK(cv_doctor_abort_uploads(table, &err), &err);
+    assert_int_equal(aborted, 2);
 }
 
 static void a_missing_metadata_file_is_told(void **state)
