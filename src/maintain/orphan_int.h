@@ -28,6 +28,8 @@ struct cv_orphan_search {
     struct cv_maintain_meter meter;
 
     int64_t listed, kept, young, ageless, hidden;
+    int64_t blank;            /* metadata of tables that never had a snapshot */
+    char blank_example[1024]; /* the first of them */
     int64_t conflicts;
     struct cv_buf conflict_list; /* the first ones */
 };
@@ -47,8 +49,9 @@ enum cv_code cv_orphan_list(struct cv_orphan_search *search, struct cv_error *er
 
 /* CV_CONTRADICTION if another table of the catalog has its metadata below the location. */
 enum cv_code cv_orphan_check_catalog(struct cv_orphan_search *search, struct cv_error *err);
-/* The same for a metadata file that the table does not name: by its table-uuid. */
+/* The same for a metadata file that the table does not name: by its table-uuid. `ret_blank`: it is
+ * of another table at the very same location that has no files yet, and stays. */
 enum cv_code cv_orphan_check_metadata(struct cv_orphan_search *search, const char *location,
-                                      struct cv_error *err);
+                                      bool *ret_blank, struct cv_error *err);
 
 #endif

@@ -146,6 +146,7 @@ static enum cv_code judge(void *context, const struct cv_listed_file *file, stru
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
     struct cv_orphan_search *search = context;
     struct cv_location_key key;
+    bool blank = false;
 
     CV_DO(cv_maintain_check_stop(search->maintenance, err));
     cv_maintain_meter_add(&search->meter, 1);
@@ -174,7 +175,13 @@ static enum cv_code judge(void *context, const struct cv_listed_file *file, stru
     if (!at_home(search, &key)) /* another bucket is not this table's */
         return CV_OK;
     if (is_metadata(file->location))
-        CV_DO(cv_orphan_check_metadata(search, file->location, err));
+        CV_DO(cv_orphan_check_metadata(search, file->location, &blank, err));
+    if (blank) {
+        if (!search->blank++)
+            (void)snprintf(search->blank_example, sizeof search->blank_example, "%s",
+                           file->location);
+        return CV_OK;
+    }
     return is_old(search, file) ? take(search, file, &key, err) : CV_OK;
 }
 

@@ -4,6 +4,8 @@
  * and by metadata files with another table-uuid, of whatever catalog. */
 #include "maintain/orphan_int.h"
 
+#include "iceberg/metadata_change.h"
+
 #define HEAD_BYTES ((size_t)64 * 1024) /* where writers put the uuid */
 
 static enum cv_code fail_other(const struct cv_orphan_search *search, const char *what,
@@ -84,10 +86,25 @@ static bool find_uuid(struct cv_str text, struct cv_str *ret_uuid)
     return true;
 }
 
-/* Metadata without a uuid in its first bytes: packed, of old tables, or torn. A torn one is
- * nobody's table. */
+/* The first metadata of a table at the very same place: it names no file, so that nothing of it can
+ * be taken for an orphan. A creation that was sent twice because its answer was late leaves such a
+ * file; so does a table of another catalog, which is why it stays. */
+static bool is_blank_table(const struct cv_table_metadata *other,
+                           const struct cv_table_metadata *own)
+{
+    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+    struct cv_statistics_file *statistics;
+    size_t count = 0;
+
+    return cv_table_metadata_statistics(other, &arena, &statistics, &count, NULL) == CV_OK &&
+           count == 0 && other->snapshot_count == 0 && other->metadata_log_count == 0 &&
+           strcmp(other->location, own->location) == 0;
+}
+
+/* Metadata of another uuid, or without one in its first bytes: packed, of old tables, or torn. A
+ * torn one without a uuid is nobody's table. */
 static enum cv_code check_whole(struct cv_orphan_search *search, const char *location,
-                                struct cv_error *err)
+                                bool has_other_uuid, bool *ret_blank, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *other = NULL;
@@ -98,24 +115,30 @@ static enum cv_code check_whole(struct cv_orphan_search *search, const char *loc
 
     CV_DO(cv_store_read(search->store, location, CV_METADATA_BYTES_MAX, &bytes, err));
     code = cv_table_metadata_read(bytes.data, bytes.length, &other, &problem);
-    if (code == CV_UNSUPPORTED)
+    if (code == CV_UNSUPPORTED || (code != CV_OK && has_other_uuid))
         return fail_other(search, location, err);
     if (code != CV_OK || (strcmp(other->table_uuid, own->table_uuid) == 0 &&
                           strcmp(other->location, own->location) == 0))
         return CV_OK;
     if (*other->table_uuid && strcmp(other->table_uuid, own->table_uuid) == 0)
         return CV_OK; /* moved */
+    if (is_blank_table(other, own)) {
+        *ret_blank = true;
+        return CV_OK;
+    }
     return fail_other(search,
-                      cv_arena_printf(&arena, "%s is of table %s at %s", location,
-                                      other->table_uuid, other->location),
+                      cv_arena_printf(&arena,
+                                      "%s is of the table with uuid %s at %s, this one is "
+                                      "%s",
+                                      location, other->table_uuid, other->location,
+                                      own->table_uuid),
                       err);
 }
 
 enum cv_code cv_orphan_check_metadata(struct cv_orphan_search *search, const char *location,
-                                      struct cv_error *err)
+                                      bool *ret_blank, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf head = CV_BUF_INIT(HEAD_BYTES + 4096);
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     const char *own = search->maintenance->table->metadata->table_uuid;
     struct cv_str uuid;
     int64_t size;
@@ -130,12 +153,6 @@ enum cv_code cv_orphan_check_metadata(struct cv_orphan_search *search, const cha
     }
     CV_DO(code);
     if (!find_uuid((struct cv_str){(const char *)head.data, head.length}, &uuid))
-        return check_whole(search, location, err);
-    if (cv_str_is(uuid, own))
-        return CV_OK;
-    return fail_other(search,
-                      cv_arena_printf(&arena, "%s is of the table with uuid %.*s, this one is %s",
-                                      location, (int)CV_MIN(uuid.length, (size_t)64), uuid.ptr,
-                                      own),
-                      err);
+        return check_whole(search, location, false, ret_blank, err);
+    return cv_str_is(uuid, own) ? CV_OK : check_whole(search, location, true, ret_blank, err);
 }

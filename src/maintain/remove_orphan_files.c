@@ -172,7 +172,7 @@ static void forget_counts(struct cv_orphan_search *search)
     cv_removals_clear(&search->found);
     cv_buf_clear(&search->conflict_list);
     search->listed = search->kept = search->young = search->ageless = search->hidden = 0;
-    search->conflicts = 0;
+    search->conflicts = search->blank = 0;
 }
 
 static enum cv_code search_all(struct cv_orphan_search *search, struct cv_error *err)
@@ -316,6 +316,12 @@ static void note_counts(const struct cv_orphan_search *search, const struct cv_r
         "older than %s UTC, %lld of unknown age, %lld hidden (named _… or .…)",
         (long long)search->listed, search->location, (long long)search->kept,
         (long long)search->young, time, (long long)search->ageless, (long long)search->hidden);
+    if (search->blank)
+        cv_maintain_note(result,
+                         "%lld metadata files of a table that never had a snapshot are left, the "
+                         "first is %s: such a file is what a creation leaves that was sent twice; "
+                         "delete it where no catalog names it",
+                         (long long)search->blank, search->blank_example);
     if (dry_run)
         cv_maintain_note(result, "would delete %lld orphan files of %lld bytes",
                          (long long)cv_removals_files(orphans),

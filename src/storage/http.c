@@ -40,7 +40,7 @@ struct cv_http_client {
     size_t idle_count;
 };
 
-enum cut { CUT_NOT, CUT_STOP, CUT_SLOW, CUT_BODY_LARGE, CUT_HEADERS_LARGE };
+enum cut { CUT_NOT, CUT_STOP, CUT_SLOW, CUT_BODY_LARGE, CUT_HEADERS_LARGE, CUT_REPEATED };
 
 /* One request under way, on the stack of its thread. */
 struct transfer {
@@ -49,6 +49,7 @@ struct transfer {
     struct cv_http_response *response;
     CURL *curl;
     size_t given; /* bytes of the body that libcurl took */
+    int sendings; /* of a request that changes something */
     size_t response_max;
     bool headers_ended;
     enum cut cut; /* why this side ended the transfer */
@@ -208,6 +209,24 @@ static size_t give_body(char *buffer, size_t size, size_t count, void *context)
     return length;
 }
 
+/* Called before each sending. A kept connection that ends just as it is used makes libcurl send a
+ * request without a body again by itself: what changes something is not, since the caller has to
+ * know that it may have been carried out. */
+static int allow_sending(void *context, char *to_address, char *from_address, int to_port,
+                         int from_port)
+{
+    struct transfer *transfer = context;
+
+    (void)to_address;
+    (void)from_address;
+    (void)to_port;
+    (void)from_port;
+    if (transfer->sendings++ == 0)
+        return CURL_PREREQFUNC_OK;
+    transfer->cut = CUT_REPEATED;
+    return CURL_PREREQFUNC_ABORT;
+}
+
 /* Whether a body whose length is known moves too slowly. One without (S3 sends blanks while it puts
  * an object together) only has the time of the request. */
 static bool too_slow(struct transfer *transfer, curl_off_t down_whole, curl_off_t down,
@@ -305,8 +324,9 @@ static void set_security(const struct cv_http_client *client, CURL *curl, const 
     }
 }
 
-static void set_method(CURL *curl, const struct cv_http_request *request)
+static void set_method(CURL *curl, struct transfer *transfer)
 {
+    const struct cv_http_request *request = transfer->request;
     const char *method = request->method;
     bool plain = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 
@@ -316,8 +336,11 @@ static void set_method(CURL *curl, const struct cv_http_request *request)
         (void)curl_easy_setopt(curl, CURLOPT_POST, 1L);
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
     }
-    if (!plain)
+    if (!plain) {
         (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+        (void)curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, allow_sending);
+        (void)curl_easy_setopt(curl, CURLOPT_PREREQDATA, transfer);
+    }
     if (plain && request->follow) {
         (void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
         (void)curl_easy_setopt(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
@@ -365,7 +388,7 @@ static void set_request(struct handle *handle, struct transfer *transfer,
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
                            request->timeout_ms > 0 ? (long)request->timeout_ms
                                                    : client->timeout_ms);
-    set_method(curl, request);
+    set_method(curl, transfer);
     set_transfer(curl, transfer);
     set_security(client, curl, request->url);
 }
@@ -437,6 +460,8 @@ static enum cv_code fail_cut(const struct transfer *transfer, const char *url, s
                        CV_HTTP_HEADER_BYTES_MAX);
     case CUT_STOP:
         return cv_fail(err, CV_CANCELLED, "gave up waiting for %s: the process ends", url);
+    case CUT_REPEATED:
+        return cv_fail(err, CV_IO, "no answer from %s: the server closed the connection", url);
     default:
         return cv_fail(err, CV_IO, "%s moves less than %d bytes in %d s", url, CV_HTTP_SLOW_BYTES,
                        CV_HTTP_SLOW_MS / 1000);

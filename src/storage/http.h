@@ -74,9 +74,9 @@ CV_DEFINE_CLEANUP(struct cv_http_client *, cv_http_client_free)
 /* Any status is CV_OK: the caller judges it. No answer (resolve, connect, TLS hand-shake cut,
  * time-out, a body that ends early) is CV_IO with CV_ERROR_RETRIABLE, and CV_ERROR_UNSENT where the
  * server cannot have got the whole request; a certificate that does not verify is CV_AUTH; a bad
- * URL CV_CONFIG; a larger answer CV_LIMIT; CV_CANCELLED when a stop cut it. A request with a body
- * never reaches a server twice; one without (GET, HEAD, DELETE, an empty POST) may, when a kept
- * connection ends just as it is used. The body of the request must stay until the call returns. */
+ * URL CV_CONFIG; a larger answer CV_LIMIT; CV_CANCELLED when a stop cut it. No request but
+ * GET and HEAD reaches a server twice; those may, when a kept connection ends just as it is used.
+ * The body of the request must stay until the call returns. */
 enum cv_code cv_http_send(struct cv_http_client *client, const struct cv_http_request *request,
                           struct cv_http_response *ret_response, struct cv_error *err);
 

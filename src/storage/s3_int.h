@@ -200,6 +200,11 @@ enum cv_code s3_list_uploads(struct cv_store *, const char *prefix,
                              enum cv_code (*each)(void *context, const struct cv_open_upload *,
                                                   struct cv_error *),
                              void *context, struct cv_error *);
+/* Those of one key and of longer ones. `attempts_max` 0 = as the store's policy says. */
+enum cv_code s3_list_uploads_of(struct s3_store *, const char *location, int attempts_max,
+                                enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                     struct cv_error *),
+                                void *context, struct cv_error *);
 enum cv_code s3_abort_upload(struct cv_store *, const struct cv_open_upload *, struct cv_error *);
 enum cv_code s3_remove(struct cv_store *, const char *location, struct cv_error *);
 enum cv_code s3_remove_many(struct cv_store *, const char *const *locations, size_t count,

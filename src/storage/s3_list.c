@@ -7,8 +7,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define PAGES_MAX 1000000 /* of up to 1000 objects; a server that never ends is noticed */
+#define PAGES_MAX       1000000 /* of up to 1000 objects; a server that never ends is noticed */
+#define EMPTY_PAGES_MAX 1000    /* in a row: a service may look through much for nothing */
 
 struct lister;
 
@@ -28,7 +30,17 @@ struct lister {
     const char *(*make_query)(const struct lister *lister, struct cv_arena *arena);
     take_item *take;
     const void *listener;
+    bool one_key;     /* what is listed is a key, not a folder */
+    int attempts_max; /* of each request; 0 = as the store's policy says */
+    int pages, empty_pages;
+    int next_mark; /* page that is the mark from then on */
+    char *mark;    /* what its first item is called; NULL = none yet */
 };
+
+static void lister_release(struct lister *lister)
+{
+    cv_freep(&lister->mark);
+}
 
 static int hex_digit(char c)
 {
@@ -62,7 +74,7 @@ static enum cv_code begin_list(struct lister *lister, struct s3_store *store, co
     (void)snprintf(lister->root, sizeof lister->root, "%.*s%s/",
                    (int)(strstr(prefix, "://") + 3 - prefix), prefix, lister->at.bucket);
     length = strlen(lister->at.key);
-    lister->folder = length && lister->at.key[length - 1] != '/'
+    lister->folder = length && lister->at.key[length - 1] != '/' && !lister->one_key
                          ? cv_arena_printf(arena, "%s/", lister->at.key)
                          : lister->at.key;
     return CV_OK;
@@ -79,6 +91,7 @@ static enum cv_code get_page(struct lister *lister, struct cv_arena *arena, stru
         .bucket = lister->at.bucket,
         .query = lister->query,
         .response_bytes_max = S3_LIST_BYTES_MAX,
+        .attempts_max = lister->attempts_max,
         .xml = true,
     };
 
@@ -141,6 +154,34 @@ static const char *upload_query(const struct lister *lister, struct cv_arena *ar
                            cv_uri_encode(lister->folder, false, arena), id);
 }
 
+/* An item comes once in a listing: where one begins a second page, the pages go round for ever. The
+ * mark is at page 1, 2, 4, 8 …, so that any round is noticed. */
+static enum cv_code check_progress(struct lister *lister, struct cv_arena *arena,
+                                   struct cv_error *err)
+{
+    const struct s3_listed *item = lister->page.count ? lister->page.items : NULL;
+    const char *first =
+        item ? cv_arena_printf(arena, "%s?%s", item->key, item->id ? item->id : "") : NULL;
+
+    lister->empty_pages = first ? 0 : lister->empty_pages + 1;
+    if (lister->empty_pages > EMPTY_PAGES_MAX)
+        return cv_fail(err, CV_LIMIT, "cannot list %.1000s: %d pages one after the other are empty",
+                       lister->location, lister->empty_pages);
+    if (first && lister->mark && strcmp(first, lister->mark) == 0)
+        return cv_fail(err, CV_FORMAT,
+                       "cannot list %.1000s: the service gives a page again that it gave before",
+                       lister->location);
+    if (++lister->pages > PAGES_MAX)
+        return cv_fail(err, CV_LIMIT, "cannot list %.1000s: more than %d pages", lister->location,
+                       PAGES_MAX);
+    if (first && lister->pages >= lister->next_mark) {
+        free(lister->mark);
+        lister->mark = cv_strdup(first);
+        lister->next_mark = lister->pages * 2;
+    }
+    return CV_OK;
+}
+
 static enum cv_code take_page(const struct lister *lister, struct cv_arena *arena,
                               struct cv_error *err)
 {
@@ -162,13 +203,11 @@ static enum cv_code list_pages(struct lister *lister, struct cv_store *base, con
     bool more = true;
 
     CV_DO(begin_list(lister, (struct s3_store *)base, prefix, &whole, err));
-    for (int pages = 0; more; pages++) {
-        if (pages == PAGES_MAX)
-            return cv_fail(err, CV_LIMIT, "cannot list %.1000s: more than %d pages", prefix,
-                           PAGES_MAX);
+    while (more) {
         cv_arena_reset(&arena);
         lister->query = lister->make_query(lister, &arena);
         CV_DO(get_page(lister, &arena, err));
+        CV_DO(check_progress(lister, &arena, err));
         CV_DO(take_page(lister, &arena, err));
         CV_DO(go_on(lister, &kept, &more, err));
     }
@@ -203,6 +242,7 @@ enum cv_code s3_list(struct cv_store *base, const char *prefix,
                      void *context, struct cv_error *err)
 {
     const struct file_listener listener = {each, context};
+    CV_CLEANUP(lister_release)
     struct lister lister = {.make_query = object_query, .take = take_file, .listener = &listener};
 
     return list_pages(&lister, base, prefix, err);
@@ -231,9 +271,26 @@ enum cv_code s3_list_uploads(struct cv_store *base, const char *prefix,
                              void *context, struct cv_error *err)
 {
     const struct upload_listener listener = {each, context};
+    CV_CLEANUP(lister_release)
     struct lister lister = {.make_query = upload_query, .take = take_upload, .listener = &listener};
 
     return list_pages(&lister, base, prefix, err);
+}
+
+enum cv_code s3_list_uploads_of(struct s3_store *store, const char *location, int attempts_max,
+                                enum cv_code (*each)(void *context, const struct cv_open_upload *,
+                                                     struct cv_error *),
+                                void *context, struct cv_error *err)
+{
+    const struct upload_listener listener = {each, context};
+    CV_CLEANUP(lister_release)
+    struct lister lister = {.make_query = upload_query,
+                            .take = take_upload,
+                            .listener = &listener,
+                            .one_key = true,
+                            .attempts_max = attempts_max};
+
+    return list_pages(&lister, &store->base, location, err);
 }
 
 enum cv_code s3_abort_upload(struct cv_store *base, const struct cv_open_upload *upload,

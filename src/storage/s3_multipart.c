@@ -37,22 +37,50 @@ static enum cv_code make_request(const struct s3_upload *upload, const char *met
     return CV_OK;
 }
 
-enum cv_code s3_multipart_begin(struct s3_upload *upload, struct cv_error *err)
+static enum cv_code abort_stray(void *context, const struct cv_open_upload *found,
+                                struct cv_error *err)
+{
+    const struct s3_upload *upload = context;
+
+    if (strcmp(found->location, upload->location) != 0 ||
+        (upload->id && strcmp(found->id, upload->id) == 0))
+        return CV_OK;
+    return s3_abort_upload(&upload->store->base, found, err);
+}
+
+static enum cv_code begin(struct s3_upload *upload, bool *ret_unsure, struct cv_error *err)
 {
     struct cv_arena arena CV_CLEANUP(cv_arena_release) = CV_ARENA_INIT;
     CV_CLEANUP(s3_answer_release) struct s3_answer answer = {0};
     struct s3_location at;
     struct s3_request request;
     const char *id = NULL;
+    enum cv_code code;
 
     CV_DO(make_request(upload, "POST", "uploads=", &at, &request, err));
     request.xml = true;
     s3_object_headers(upload->store, &request);
-    CV_DO(s3_send(upload->store, &request, &answer, err));
+    code = s3_send(upload->store, &request, &answer, err);
+    *ret_unsure = answer.lost || code == CV_OK;
+    CV_DO(code);
     CV_TRY(s3_parse_upload_id(answer.http.body.data, answer.http.body.length, &arena, &id, err),
            err, "cannot begin the upload of %.1000s", upload->location);
     upload->id = cv_strdup(id);
+    *ret_unsure = answer.lost;
     return CV_OK;
+}
+
+/* A beginning whose answer was lost leaves an upload that nobody knows: it would hold nothing, but
+ * stay open. The location is nobody else's. */
+enum cv_code s3_multipart_begin(struct s3_upload *upload, struct cv_error *err)
+{
+    bool unsure = false;
+    enum cv_code code = begin(upload, &unsure, err);
+
+    if (unsure && code != CV_CANCELLED)
+        (void)s3_list_uploads_of(upload->store, upload->location, CLEANUP_ATTEMPTS, abort_stray,
+                                 upload, NULL);
+    return code;
 }
 
 enum cv_code s3_multipart_send(const struct s3_upload *upload, int part, const void *bytes,

@@ -21,11 +21,13 @@ FAULTS = [
     "reset before", "reset after", "time-out", "500", "500 after", "502", "503", "409", "truncated", "garbage",
     "slow body", "expired token",
 ]  # fmt: skip
-REACHED = {"reset after", "time-out", "500 after", "truncated", "garbage", "slow body"}
+REACHED = {"reset after", "time-out", "500 after", "truncated", "garbage", "slow body", "outage after"}
 # The request and all that follow are refused: the process meets no server until the test brings it back.
 OUTAGE = "outage"
+# The request does its work, its answer is lost, and all that follow are refused.
+OUTAGE_AFTER = "outage after"
 
-HELD_S = 3.0  # longer than what tests set for calve's time-outs
+HELD_S = 2.5  # longer than what tests set for calve's time-outs
 SLOW_S = 20.0
 
 _FILES = [
@@ -148,7 +150,7 @@ class Faults:
                 self.left[kind, nth] = planned[1] - 1
             request.fault = planned[0] if isinstance(planned, tuple) else planned
             self.met.append(request)
-            self.outage = request.fault == OUTAGE
+            self.outage = request.fault in (OUTAGE, OUTAGE_AFTER)
             return request
 
     def kinds(self):
@@ -211,7 +213,7 @@ class _Proxy:
 
             def handle(self):
                 proxy.accepted += 1
-                upstream = _Upstream(proxy.target)
+                upstream = Upstream(proxy.target)
                 try:
                     while proxy.serve(self, upstream):
                         pass
@@ -252,12 +254,12 @@ class _Proxy:
                 return _reset(connection)
             if fault in ("500", "502", "503", "409", "expired token"):
                 code, reason, headers, text = _refusal(self.name, fault, method)
-                return _write(connection, code, reason, headers.items(), text)
+                return write_answer(connection, code, reason, headers.items(), text)
             watcher = self.faults.watchers.get(self.name)
             if watcher:
                 refused, head = watcher.ask(request, head, body)
                 if refused:
-                    return _write(connection, *refused)
+                    return write_answer(connection, *refused)
             status, reason, headers, text = upstream.exchange(head, body, method)
             if watcher:
                 status, headers, text = watcher.answer(request, status, headers, text)
@@ -268,26 +270,26 @@ class _Proxy:
 
     def answer(self, connection, request, status, reason, headers, text):
         fault = request.fault
-        if fault == "reset after":
+        if fault in ("reset after", OUTAGE_AFTER):
             return _reset(connection)
         if fault == "time-out":
             self.faults.ended.wait(HELD_S)
             return _reset(connection)
         if fault == "500 after":
             code, reason, extra, text = _refusal(self.name, fault, request.method)
-            return _write(connection, code, reason, extra.items(), text)
+            return write_answer(connection, code, reason, extra.items(), text)
         if fault == "truncated":
             return _truncate(connection, status, reason, headers, text)
         if fault == "garbage":
             text = b"" if request.method == "HEAD" else b"\x00\xff<<{not what was asked for" * 8
             headers = [(k, v) for k, v in headers if k.lower() not in ("content-encoding", "etag")]
-            return _write(connection, status, reason, headers, text)
+            return write_answer(connection, status, reason, headers, text)
         if fault == "slow body":
             return self.trickle(connection, status, reason, headers, text)
         length = None
         if request.method == "HEAD":
             length = next((v for k, v in headers if k.lower() == "content-length"), "0")
-        return _write(connection, status, reason, headers, text, length)
+        return write_answer(connection, status, reason, headers, text, length)
 
     def trickle(self, connection, status, reason, headers, text):
         data = _head(status, reason, headers, len(text)) + text
@@ -300,7 +302,7 @@ class _Proxy:
         return True
 
 
-class _Upstream:
+class Upstream:
     """A kept connection to the server, opened when needed."""
 
     def __init__(self, port):
@@ -365,7 +367,7 @@ def _head(status, reason, headers, length):
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def _write(connection, status, reason, headers, text, length=None):
+def write_answer(connection, status, reason, headers, text, length=None):
     connection.wfile.write(_head(status, reason, headers, len(text) if length is None else length) + text)
     return True
 

@@ -155,8 +155,12 @@ static inline bool script_serve_one(struct script_server *server, int connection
     is_head = strncmp(request.head, "HEAD ", 5) == 0;
     (void)pthread_mutex_lock(&server->lock);
     rule = script_choose(server, request.head);
-    if (server->request_count < SCRIPT_REQUESTS_MAX)
+    if (server->request_count < SCRIPT_REQUESTS_MAX) {
         server->requests[server->request_count++] = request;
+    } else {
+        free(request.head);
+        cv_buf_release(&request.body);
+    }
     (void)pthread_mutex_unlock(&server->lock);
     return script_answer(connection, &rule, is_head);
 }

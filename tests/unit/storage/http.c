@@ -351,9 +351,9 @@ static void headers_of_an_answer(void **state)
     assert_int_equal(cv_http_retry_after_ms(&response), -1);
 }
 
-/* A kept connection that the server closed: what has no body is simply sent on a new one, a body
- * that may have arrived is not sent twice. */
-static void a_body_is_never_sent_twice(void **state)
+/* A kept connection that the server closed: what only reads is simply sent on a new one; what may
+ * have changed something is not sent twice, whether it has a body or not. */
+static void a_change_is_never_sent_twice(void **state)
 {
     CV_CLEANUP(cv_http_client_freep) struct cv_http_client *client = new_client(0);
     CV_CLEANUP(cv_http_response_release) struct cv_http_response response = {0};
@@ -365,6 +365,18 @@ static void a_body_is_never_sent_twice(void **state)
     CV_ASSERT_FAILS(send_body(client, "POST", "/reset", "body", 4, &response), CV_IO, "", &err);
     assert_int_equal(err.flags, CV_ERROR_RETRIABLE); /* not UNSENT: the server had it */
     assert_int_equal(cv_test_server_requests(&server), before + 1);
+    for (int i = 0; i < 2; i++) {
+        CV_ASSERT_OK(send_body(client, "GET", "/ok", NULL, 0, &response), &err);
+        before = cv_test_server_requests(&server);
+        CV_ASSERT_FAILS(send_body(client, i ? "POST" : "DELETE", "/reset", NULL, 0, &response),
+                        CV_IO, "the server closed the connection", &err);
+        assert_int_equal(err.flags, CV_ERROR_RETRIABLE);
+        assert_int_equal(cv_test_server_requests(&server), before + 1);
+    }
+    CV_ASSERT_OK(send_body(client, "GET", "/ok", NULL, 0, &response), &err);
+    before = cv_test_server_requests(&server);
+    CV_ASSERT_FAILS(send_body(client, "GET", "/reset", NULL, 0, &response), CV_IO, "", &err);
+    assert_int_equal(cv_test_server_requests(&server), before + 2);
     CV_ASSERT_OK(send_body(client, "GET", "/last-then-dead", NULL, 0, &response), &err);
     CV_ASSERT_OK(send_body(client, "GET", "/ok", NULL, 0, &response), &err);
 }
@@ -463,7 +475,7 @@ int main(void)
         cmocka_unit_test(a_bad_url_is_configuration),
         cmocka_unit_test(sends_bodies_of_any_method),
         cmocka_unit_test(headers_of_an_answer),
-        cmocka_unit_test(a_body_is_never_sent_twice),
+        cmocka_unit_test(a_change_is_never_sent_twice),
         cmocka_unit_test(threads_share_a_client_and_its_connections),
         cmocka_unit_test(a_stop_cuts_a_request),
         cmocka_unit_test(a_body_that_stands_still_is_cut),

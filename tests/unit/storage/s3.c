@@ -590,6 +590,32 @@ static void listing_goes_on_and_decodes(void **state)
     cv_store_free(store);
 }
 
+#define PAGE(keys, token)                                                                          \
+    "<ListBucketResult>" keys "<IsTruncated>true</IsTruncated><NextContinuationToken>" token       \
+    "</NextContinuationToken></ListBucketResult>"
+#define ITEM(key) "<Contents><Key>" key "</Key><Size>1</Size></Contents>"
+
+/* A service that goes round ends the listing; an empty page that goes on does not. */
+static void a_listing_that_goes_round_is_refused(void **state)
+{
+    struct cv_store *store = open_store();
+    struct listing listing = {""};
+
+    (void)state;
+    rule("*continuation-token=c&", 200, NULL, PAGE(ITEM("t/b"), "b"));
+    rule("*continuation-token=b&", 200, NULL, PAGE("", "c"));
+    rule("GET /b?encoding-type", 200, NULL, PAGE(ITEM("t/a"), "b"));
+    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
+                    "cannot list s3://b/t: the service gives a page again", &err);
+    assert_in_range(script_total(&server), 4, 8);
+    script_reset(&server);
+    rule("*continuation-token=a&", 200, NULL, PAGE("", "b"));
+    rule("GET", 200, NULL, PAGE("", "a"));
+    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_LIMIT,
+                    "cannot list s3://b/t: 1001 pages one after the other are empty", &err);
+    cv_store_free(store);
+}
+
 static enum cv_code take_upload(void *context, const struct cv_open_upload *upload,
                                 struct cv_error *why)
 {
@@ -827,6 +853,7 @@ int main(void)
         cmocka_unit_test(a_lost_answer_to_put_new_is_settled),
         cmocka_unit_test(a_store_that_ignores_the_condition_is_refused),
         cmocka_unit_test(listing_goes_on_and_decodes),
+        cmocka_unit_test(a_listing_that_goes_round_is_refused),
         cmocka_unit_test(open_uploads_are_listed_and_aborted),
         cmocka_unit_test(many_are_deleted_in_batches),
         cmocka_unit_test(a_store_without_bulk_delete),

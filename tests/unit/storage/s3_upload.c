@@ -111,6 +111,27 @@ static void a_small_file_is_one_put(void **state)
     cv_store_free(store);
 }
 
+/* What began without an answer stays open for ever unless it is looked for. */
+static void a_lost_beginning_is_aborted(void **state)
+{
+    struct cv_store *store = open_store();
+
+    (void)state;
+    rule("POST /b/k?uploads= HTTP", 500, NULL, NULL, 1);
+    rule("GET /b?encoding-type=url&max-uploads=1000&prefix=k&uploads= HTTP", 200, NULL,
+         "<ListMultipartUploadsResult><Upload><Key>k</Key><UploadId>U0</UploadId></Upload>"
+         "<Upload><Key>k</Key><UploadId>U 1</UploadId></Upload>"
+         "<Upload><Key>kk</Key><UploadId>U2</UploadId></Upload></ListMultipartUploadsResult>",
+         0);
+    rule("DELETE /b/k?uploadId=U0 HTTP", 204, NULL, NULL, 0);
+    script_upload();
+    rule("POST /b/k?uploadId=U%201 HTTP", 200, NULL, COMPLETED, 0);
+    CV_ASSERT_OK(cv_output_close(write_well(store, 12 * MIB), &err), &err);
+    assert_int_equal(script_total(&server), 8); /* two beginnings, three parts, the end */
+    assert_non_null(script_get(&server, "DELETE", 0));
+    cv_store_free(store);
+}
+
 static void a_large_file_goes_in_parts(void **state)
 {
     static const char body[] =
@@ -386,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_file_is_one_put),
         cmocka_unit_test(a_large_file_goes_in_parts),
+        cmocka_unit_test(a_lost_beginning_is_aborted),
         cmocka_unit_test(a_refused_part_aborts_the_upload),
         cmocka_unit_test(writing_stops_after_a_failed_part),
         cmocka_unit_test(completions_are_judged_by_their_body),
