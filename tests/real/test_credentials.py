@@ -132,6 +132,8 @@ def test_what_a_catalog_without_keys_of_ours_can(tmp_path):
 def test_a_store_that_fails_a_third_of_the_time(tmp_path, broker, topic, campaign):
     """Case 55: throttling makes the job slower and nothing else."""
     net = Net(tmp_path / "lake")
+    # With six attempts one request in 1,400 fails each time, and some hundred are sent.
+    net.lake.calve_properties |= {"s3.retry.num-retries": "12"}
     net.faults.chance = ("s3 (put|get|list|head|delete|begin|complete)", 0.3, ["503", "500", "reset before", "reset after"],
                          random.Random(55))  # fmt: skip
     load_for(net, broker, topic, 60 if campaign else 8)

@@ -187,29 +187,39 @@ def some_of(requests):
     return [(kind, nth) for kind, nth in requests if nth < 2 or nth == counts[kind] - 1]
 
 
-def choose(requests, campaign, start, per_kind):
-    """Pairs of (kind, nth) and fault: all of them, or per kind of request a few of the faults, in turn."""
-    if campaign:
-        return [(request, fault) for request in some_of(requests) for fault in ALL]
-    chosen, turn = [], start
-    per_kind = int(os.environ.get("CALVE_FAULTS", per_kind))
-    for request in [r for r in requests if r[1] == 0]:
-        for _ in range(per_kind):
-            chosen.append((request, ALL[turn % len(ALL)]))
-            turn += 1
-    return chosen
+class Turn:
+    """Outside a campaign: the faults come one after the other, each to the next kind of request that was not met yet; to
+    a commit and a deletion in each part."""
+
+    def __init__(self):
+        self.kinds = set()
+        self.faults = itertools.cycle(ALL)
+
+    def choose(self, requests, per_kind):
+        per_kind = int(os.environ.get("CALVE_FAULTS", per_kind))
+        for kind in dict.fromkeys(kind for kind, _ in requests):
+            if kind not in self.kinds or kind in ("rest commit", "s3 delete many"):
+                yield from (((kind, 0), next(self.faults)) for _ in range(per_kind))
+            self.kinds.add(kind)
 
 
-def meet_faults(part, net, campaign, begin, run, again, check, start=0, per_kind=1):
-    """Runs once without a fault to see the requests, then once per case. `again` is the run after one that failed; `check`
+TURN = Turn()
+
+
+def meet_faults(part, net, campaign, begin, run, again, check, per_kind=1):
+    """Runs without a fault to see the requests, then once per case. `again` is the run after one that failed; `check`
     gives the signs of what is left over."""
-    begin()
-    net.faults.reset()
-    run().check()
-    requests = net.faults.kinds()
-    check(None)
+    requests = None
+    for _ in range(3 if campaign else 2):  # on a busy machine a request may be sent again without a fault
+        begin()
+        net.faults.reset()
+        run().check()
+        found = net.faults.kinds()
+        requests = found if requests is None or len(found) < len(requests) else requests
+        check(None)
     notes, failures = Notes(part, requests), []
-    for place, fault in choose(requests, campaign, start, per_kind):
+    cases = [(r, fault) for r in some_of(requests) for fault in ALL] if campaign else TURN.choose(requests, per_kind)
+    for place, fault in cases:
         begin()
         net.faults.reset({place: fault})
         try:
@@ -338,7 +348,7 @@ def test_every_request_of_the_stream(tmp_path, broker, topic, campaign, part):
     batches.begin()
     batches.run().check()
     begin = batches.begin_recovery if "start" in part else batches.begin
-    meet_faults(part, net, campaign, begin, batches.run, batches.run, batches.check, list(STREAMS).index(part), per_kind)
+    meet_faults(part, net, campaign, begin, batches.run, batches.run, batches.check, per_kind)
     batches.finish()
     net.close()
 
@@ -416,7 +426,7 @@ def test_every_request_of_a_procedure(request, procedure, campaign):
             check_orphans_found(net, "db.t", strays)
         return ["o"] * bool(strays)
 
-    meet_faults(procedure, net, campaign, begin, run, again, check, start=3 * list(PROCEDURES).index(procedure))
+    meet_faults(procedure, net, campaign, begin, run, again, check)
 
 
 # --- commands on the catalog ----------------------------------------------------------------------
@@ -507,8 +517,7 @@ def test_every_request_of_a_command(commands, command, campaign):
     one = Command(commands, [*command.split(), *words], prepare, done)
     # Names go on where the command before ended.
     one.number = 1000 * (1 + list(COMMANDS).index(command))
-    place = 5 + 4 * list(COMMANDS).index(command)
-    meet_faults(command, commands, campaign, one.begin, one.run, one.again, one.check, start=place)
+    meet_faults(command, commands, campaign, one.begin, one.run, one.again, one.check)
 
 
 # --- what is no single fault ----------------------------------------------------------------------
