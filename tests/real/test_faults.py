@@ -556,26 +556,28 @@ def test_a_creation_that_arrives_twice(commands):
     assert comparable(read_pyiceberg(lake, name)) == [(1,)]
 
 
-TOKEN = b"<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
-EMPTY = b"<ListBucketResult>" + TOKEN + b"</ListBucketResult>"
+NO_END = b"<IsTruncated>false</IsTruncated>"
+EMPTY = b"<ListBucketResult>" + NO_END + b"</ListBucketResult>"
 
 
 def pages(*answers):
-    """Listings go page by page as said: "all" is what the server says, "more" the same and that there is more; the last
-    one is given again and again."""
-    answers = list(answers)
+    """Listings go page by page as said: "all" is what the server says, "more" the same and that there is more, "cut" the
+    same without its end; the last one is given again and again."""
+    answers, numbers = list(answers), itertools.count()
 
     def page(proxy, connection, upstream, request, head, body):
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if answer == "500":
             return write_answer(connection, 500, "Internal Server Error", [], b"")
+        token = b"<IsTruncated>true</IsTruncated><NextContinuationToken>%d</NextContinuationToken>" % next(numbers)
         if isinstance(answer, bytes):
+            answer = answer.replace(NO_END, token)
             return write_answer(connection, 200, "OK", [("Content-Type", "application/xml")], answer)
         path = re.sub(rb"continuation-token=[^&]*&", b"", head[0])
         words = sign_anew(request.method, path.split(b" ")[1].decode(), [path, *head[1:]])
         status, reason, headers, text = upstream.exchange(words, body, request.method)
         if answer == "more":
-            text = text.replace(b"<IsTruncated>false</IsTruncated>", TOKEN)
+            text = text.replace(NO_END, token)
         return write_answer(connection, status, reason, headers, text if answer != "cut" else text[:-40])
 
     return page
@@ -584,7 +586,7 @@ def pages(*answers):
 LISTINGS = {
     "fails half way": (["more", "500"], "cannot list"),
     "cut half way": (["more", "cut"], "cannot list"),
-    "a gateway's page": (["more", b"<html><body>Welcome</body></html>"], "answer is no listing"),
+    "a gateway's page": (["more", b"<html><body>Welcome</body></html>"], "neither a list"),
     "goes round": (["more", "more"], "gives a page again"),
     "empty for ever": (["more", EMPTY], "are empty"),
     "an empty page first": ([EMPTY, "all"], None),
