@@ -64,7 +64,9 @@ struct s3_uploads {
     struct s3_upload *uploads;   /* closed unsynced: under way or failed */
     pthread_t threads[CV_THREADS_MAX];
     size_t thread_count, idle_count;
-    size_t bytes; /* of jobs waiting or under way */
+    size_t waiting_count; /* jobs */
+    size_t bytes;         /* of jobs waiting or under way */
+    bool cancelled;       /* a request was cut by a stop: nothing more is sent */
     bool ending;
 };
 

@@ -86,11 +86,20 @@ static enum cv_code send_job(const struct s3_job *job, char **ret_etag, struct c
     return s3_multipart_send(upload, job->part, job->bytes.data, job->bytes.length, ret_etag, err);
 }
 
+/* With the lock held. Whoever was told to stop does not wait for a server that hangs again and
+ * again. */
+static enum cv_code fail_cancelled(const struct s3_upload *upload, struct cv_error *err)
+{
+    return cv_fail(err, CV_CANCELLED, "the upload of %.1000s was given up: the process ends",
+                   upload->location);
+}
+
 /* With the lock held, which is given up meanwhile: every part is there, or one is not. */
 static void finish_upload(struct s3_upload *upload)
 {
     struct s3_uploads *uploads = uploads_of(upload);
     const bool failed = upload->failure != NULL;
+    const bool cancelled = uploads->cancelled;
     struct cv_error why = CV_ERROR_INIT;
     enum cv_code code = CV_OK;
 
@@ -99,9 +108,10 @@ static void finish_upload(struct s3_upload *upload)
     (void)pthread_mutex_unlock(&uploads->lock);
     if (!failed)
         code = s3_multipart_complete(upload, &why);
-    if (failed || code != CV_OK)
+    if ((failed || code != CV_OK) && !cancelled && code != CV_CANCELLED)
         s3_multipart_abort(upload);
     (void)pthread_mutex_lock(&uploads->lock);
+    uploads->cancelled |= code == CV_CANCELLED;
     if (code != CV_OK)
         note_failure(upload, &why);
 }
@@ -123,7 +133,9 @@ static void run_job(struct s3_uploads *uploads, struct s3_job *job)
     char *etag = NULL;
     enum cv_code code = CV_OK;
 
-    if (!upload->failure) {
+    if (!upload->failure && uploads->cancelled) {
+        code = fail_cancelled(upload, &why);
+    } else if (!upload->failure) {
         (void)pthread_mutex_unlock(&uploads->lock);
         code = send_job(job, &etag, &why);
         (void)pthread_mutex_lock(&uploads->lock);
@@ -132,6 +144,7 @@ static void run_job(struct s3_uploads *uploads, struct s3_job *job)
         note_etag(upload, job->part, etag);
     if (code != CV_OK)
         note_failure(upload, &why);
+    uploads->cancelled |= code == CV_CANCELLED;
     uploads->bytes -= job->bytes.capacity;
     upload->bytes -= job->bytes.capacity;
     cv_buf_release(&job->bytes);
@@ -157,6 +170,7 @@ static void *send_jobs(void *context)
 
         if (job) {
             uploads->first = job->next;
+            uploads->waiting_count--;
             run_job(uploads, job);
         } else if (uploads->ending) {
             break;
@@ -208,7 +222,8 @@ static enum cv_code enqueue(struct s3_upload *upload, int part, struct cv_buf *b
     while (must_wait(uploads, upload, bytes->capacity))
         (void)pthread_cond_wait(&uploads->changed, &uploads->lock);
     CV_DO(give_failure(upload, err));
-    if (uploads->idle_count == 0 && uploads->thread_count < (size_t)upload->store->settings.threads)
+    if (uploads->waiting_count >= uploads->idle_count &&
+        uploads->thread_count < (size_t)upload->store->settings.threads)
         CV_DO(start_thread(uploads, err));
     job = cv_alloc(sizeof *job);
     *job = (struct s3_job){.upload = upload, .part = part, .bytes = *bytes};
@@ -218,6 +233,7 @@ static enum cv_code enqueue(struct s3_upload *upload, int part, struct cv_buf *b
     else
         uploads->first = job;
     uploads->last = job;
+    uploads->waiting_count++;
     uploads->bytes += job->bytes.capacity;
     upload->bytes += job->bytes.capacity;
     upload->length += (int64_t)job->bytes.length;
@@ -258,14 +274,16 @@ void s3_upload_abort(struct s3_upload *upload)
 {
     struct s3_uploads *uploads = uploads_of(upload);
     struct cv_error why = CV_ERROR_INIT;
+    bool cancelled;
 
     (void)cv_fail(&why, CV_CANCELLED, "the upload of %.1000s was given up", upload->location);
     (void)pthread_mutex_lock(&uploads->lock);
     note_failure(upload, &why);
     while (upload->in_flight)
         (void)pthread_cond_wait(&uploads->changed, &uploads->lock);
+    cancelled = uploads->cancelled;
     (void)pthread_mutex_unlock(&uploads->lock);
-    if (!upload->done)
+    if (!upload->done && !cancelled)
         s3_multipart_abort(upload);
 }
 

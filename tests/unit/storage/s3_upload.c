@@ -6,7 +6,11 @@
 
 #include "http_script.h"
 
+#include "base/stop.h"
+#include "base/time.h"
 #include "storage/s3_upload_int.h"
+
+#include <sys/wait.h>
 
 #define MIB         ((size_t)1 << 20)
 #define ERROR(code) "<Error><Code>" code "</Code><Message>told so</Message></Error>"
@@ -328,6 +332,67 @@ static void an_answer_of_something_on_the_way_is_none(void **state)
     cv_store_free(store);
 }
 
+static void close_unsynced(struct cv_store *store, int number)
+{
+    char location[64];
+
+    (void)snprintf(location, sizeof location, "s3://b/%d", number);
+    CV_ASSERT_OK(cv_store_write_unsynced(store, location, location, 10, &err), &err);
+}
+
+/* One thread is idle, three files come at once: none waits for another. */
+static void files_that_come_at_once_go_at_once(void **state)
+{
+    struct cv_store *store = open_store();
+    struct s3_uploads *uploads = &((struct s3_store *)store)->uploads;
+    const char *one = "s3://b/0";
+    size_t count = 0;
+
+    (void)state;
+    ((struct s3_store *)store)->timeout_ms = 500;
+    rule("PUT /b/0", 200, NULL, NULL, 0);
+    script_rule(&server, (struct script_rule){"PUT", .how = SCRIPT_HOLD, .times = 3});
+    rule("PUT", 200, NULL, NULL, 0);
+    close_unsynced(store, 0);
+    CV_ASSERT_OK(cv_store_sync(store, &one, 1, &err), &err);
+    while (count == 0) {
+        (void)pthread_mutex_lock(&uploads->lock);
+        count = uploads->idle_count;
+        (void)pthread_mutex_unlock(&uploads->lock);
+    }
+    for (int i = 1; i <= 3; i++)
+        close_unsynced(store, i);
+    (void)pthread_mutex_lock(&uploads->lock);
+    count = uploads->thread_count;
+    (void)pthread_mutex_unlock(&uploads->lock);
+    assert_int_equal(count, 3);
+    cv_store_free(store);
+}
+
+/* A stop waits for a server that hangs once, and not for each file. */
+static void a_stop_waits_once(void **state)
+{
+    struct cv_store *store = open_store();
+    pid_t child;
+    int status;
+
+    (void)state;
+    script_rule(&server, (struct script_rule){"PUT", .how = SCRIPT_HOLD});
+    child = fork();
+    if (child == 0) {
+        const int64_t start_us = cv_monotonic_us();
+
+        cv_stop_request();
+        for (int i = 0; i < 15; i++)
+            close_unsynced(store, i);
+        cv_store_free(store);
+        _exit(cv_monotonic_us() - start_us < 4 * CV_HTTP_STOP_MS * CV_US_PER_MS ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    cv_store_free(store);
+}
+
 static void a_failed_put_is_deleted(void **state)
 {
     struct cv_store *store = open_store();
@@ -415,6 +480,8 @@ int main(void)
         cmocka_unit_test(a_large_file_closed_unsynced),
         cmocka_unit_test(a_store_ends_after_its_uploads),
         cmocka_unit_test(an_answer_of_something_on_the_way_is_none),
+        cmocka_unit_test(files_that_come_at_once_go_at_once),
+        cmocka_unit_test(a_stop_waits_once),
         cmocka_unit_test(a_failed_put_is_deleted),
         cmocka_unit_test(many_threads_write_at_once),
         cmocka_unit_test(parts_grow_so_that_ten_thousand_suffice),
