@@ -302,6 +302,39 @@ static void diff_refs(struct diff *d)
     }
 }
 
+static enum cv_code refuse(const char *what, struct cv_error *err)
+{
+    return cv_fail(err, CV_UNSUPPORTED,
+                   "a change of %s cannot be told to a catalog that writes the metadata", what);
+}
+
+static bool has_sort_orders(const struct cv_table_metadata *metadata,
+                            const struct cv_table_metadata *wanted)
+{
+    for (size_t i = 0; i < wanted->sort_order_count; i++) {
+        size_t at = 0;
+
+        while (at < metadata->sort_order_count &&
+               metadata->sort_orders[at].order_id != wanted->sort_orders[i].order_id)
+            at++;
+        if (at == metadata->sort_order_count)
+            return false;
+    }
+    return true;
+}
+
+/* Nothing that next has otherwise is left out in silence. */
+static enum cv_code refuse_the_rest(const struct diff *d, struct cv_error *err)
+{
+    if (strcmp(d->base->table_uuid, d->next->table_uuid) != 0)
+        return refuse("table-uuid", err);
+    if (!has_sort_orders(d->base, d->next) || !has_sort_orders(d->next, d->base))
+        return refuse("sort-orders", err);
+    if (!cv_str_equal(d->base->unknown_json, d->next->unknown_json))
+        return refuse("members that are not known here", err);
+    return CV_OK;
+}
+
 /* The element of a statistics array that is the snapshot's; NULL = none. */
 static const struct cv_json *statistics_of(const struct cv_json *array, int64_t snapshot_id)
 {
@@ -314,6 +347,16 @@ static const struct cv_json *statistics_of(const struct cv_json *array, int64_t 
     return NULL;
 }
 
+static bool has_file(const struct cv_json *array, const struct cv_json *wanted)
+{
+    const char *path = cv_json_text(cv_json_get(wanted, "statistics-path"));
+
+    for (size_t i = 0; i < cv_json_size(array); i++)
+        if (strcmp(cv_json_text(cv_json_get(cv_json_at(array, i), "statistics-path")), path) == 0)
+            return true;
+    return false;
+}
+
 /* Only removals: calve writes no statistics files. */
 static enum cv_code diff_statistics(struct diff *d, const char *action, struct cv_str base,
                                     struct cv_str next, struct cv_error *err)
@@ -321,11 +364,15 @@ static enum cv_code diff_statistics(struct diff *d, const char *action, struct c
     CV_CLEANUP(cv_json_freep) struct cv_json *before = NULL;
     CV_CLEANUP(cv_json_freep) struct cv_json *after = NULL;
 
-    if (cv_str_equal(base, next) || !base.length)
+    if (cv_str_equal(base, next))
         return CV_OK;
-    CV_DO(cv_json_parse(base.ptr, base.length, &before, err));
+    if (base.length)
+        CV_DO(cv_json_parse(base.ptr, base.length, &before, err));
     if (next.length)
         CV_DO(cv_json_parse(next.ptr, next.length, &after, err));
+    for (size_t i = 0; i < cv_json_size(after); i++)
+        if (!has_file(before, cv_json_at(after, i)))
+            return refuse("statistics files", err);
     for (size_t i = 0; i < cv_json_size(before); i++) {
         const struct cv_json *id = cv_json_get(cv_json_at(before, i), "snapshot-id");
 
@@ -424,7 +471,7 @@ static enum cv_code diff_all(struct diff *d, struct cv_error *err)
            err, "partition-statistics");
     diff_old_snapshots(d);
     diff_old_definitions(d);
-    return CV_OK;
+    return refuse_the_rest(d, err);
 }
 
 enum cv_code cv_metadata_diff_write(const struct cv_table_metadata *base,

@@ -8,10 +8,11 @@
 
 #include "iceberg/metadata.h"
 
-/* Appends {"requirements":[…],"updates":[…]} that leads from base to next. Requirements are paired
- * with updates as in the Java library; beyond that, whoever removes a snapshot or ref asserts the
- * refs that the choice was made on, and with `keeps_definitions` the current schema, spec and sort
- * order are asserted. */
+/* Appends {"requirements":[…],"updates":[…]} that leads from base to next; CV_UNSUPPORTED where
+ * next has what calve never changes (sort orders, statistics files, unknown members). Requirements
+ * are paired with updates as in the Java library; beyond that, whoever removes a snapshot or ref
+ * asserts the refs that the choice was made on, and with `keeps_definitions` the current schema,
+ * spec and sort order are asserted. */
 enum cv_code cv_metadata_diff_write(const struct cv_table_metadata *base,
                                     const struct cv_table_metadata *next, bool keeps_definitions,
                                     struct cv_buf *out, struct cv_error *err);

@@ -8,14 +8,15 @@
 #include "test.h"
 
 #define UUID "9c12d441-03fe-4693-9a96-a0705ddf69c1"
-#define HEAD                                                                                       \
+#define HEAD_UNTIL_ORDERS                                                                          \
     "{\"format-version\":2,\"table-uuid\":\"" UUID "\",\"location\":\"s3://b/t\","                 \
     "\"last-sequence-number\":2,\"last-updated-ms\":1000,\"last-column-id\":3,"                    \
     "\"current-schema-id\":1,\"schemas\":[{\"type\":\"struct\",\"schema-id\":0,\"fields\":[]},"    \
     "{\"type\":\"struct\",\"schema-id\":1,\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":"      \
     "false,\"type\":\"long\"}]}],\"default-spec-id\":0,\"partition-specs\":[{\"spec-id\":0,"       \
-    "\"fields\":[]}],\"last-partition-id\":0,\"default-sort-order-id\":0,"                         \
-    "\"sort-orders\":[{\"order-id\":0,\"fields\":[]}],\"properties\":{\"k\":\"v\",\"old\":\"1\"}"
+    "\"fields\":[]}],\"last-partition-id\":0,\"default-sort-order-id\":0"
+#define PROPERTIES ",\"properties\":{\"k\":\"v\",\"old\":\"1\"}"
+#define HEAD       HEAD_UNTIL_ORDERS ",\"sort-orders\":[{\"order-id\":0,\"fields\":[]}]" PROPERTIES
 #define SNAPSHOT(id, parent)                                                                       \
     "{\"snapshot-id\":" #id ",\"parent-snapshot-id\":" #parent ",\"sequence-number\":" #id         \
     ",\"timestamp-ms\":" #id "00,\"summary\":{\"operation\":\"append\"},\"schema-id\":1,"          \
@@ -213,6 +214,34 @@ static void definitions_are_numbered_by_the_base(void **state)
     assert_true(cv_metadata_diff_is_in(base, next, next));
 }
 
+static void what_cannot_be_said_is_refused(void **state)
+{
+    static const char order[] = HEAD_UNTIL_ORDERS
+        ",\"sort-orders\":[{\"order-id\":0,\"fields\":[]},{\"order-id\":1,\"fields\":[{"
+        "\"transform\":\"identity\",\"source-id\":1,\"direction\":\"asc\",\"null-order\":"
+        "\"nulls-first\"}]}]" PROPERTIES "}";
+    static const struct {
+        const char *text, *what;
+    } cases[] = {
+        {order, "sort-orders"},
+        {HEAD ",\"encryption-keys\":[]}", "members that are not known"},
+        {HEAD ",\"statistics\":[{\"snapshot-id\":1,\"statistics-path\":\"s3://b/t/1.puffin\"}]}",
+         "statistics files"},
+    };
+
+    (void)state;
+    start_from(empty_json);
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(cases); i++) {
+        cv_table_metadata_free(next);
+        next = NULL;
+        CV_ASSERT_OK(cv_table_metadata_read(cases[i].text, strlen(cases[i].text), &next, &err),
+                     &err);
+        cv_buf_clear(&out);
+        CV_ASSERT_FAILS(cv_metadata_diff_write(base, next, false, &out, &err), CV_UNSUPPORTED,
+                        cases[i].what, &err);
+    }
+}
+
 /* Others committed on top of it meanwhile. */
 static void a_landed_change_is_found_below_later_ones(void **state)
 {
@@ -264,6 +293,7 @@ int main(void)
         TEST(expiry_asserts_all_refs),
         TEST(a_new_tag_must_not_exist),
         TEST(definitions_are_numbered_by_the_base),
+        TEST(what_cannot_be_said_is_refused),
         TEST(a_landed_change_is_found_below_later_ones),
         TEST(a_rollback_is_in_when_the_branch_left_its_head),
     };
