@@ -7,6 +7,7 @@
 #include "table/commit.h"
 
 #include "base/fault.h"
+#include "base/stop.h"
 #include "base/time.h"
 #include "iceberg/metadata_diff.h"
 #include "table/produce.h"
@@ -59,7 +60,7 @@ static void back_off(int attempt, int64_t min_ms, int64_t max_ms)
     for (int i = 1; i < attempt && wait < max_ms; i++)
         wait *= 2;
     wait = CV_MIN(wait, max_ms);
-    cv_sleep_ms(wait + cv_random_id() % (wait / 10 + 1));
+    (void)cv_stop_sleep_ms(wait + cv_random_id() % (wait / 10 + 1));
 }
 
 static struct cv_commit_file *note_file(struct cv_commit *commit, const char *location, int attempt)
@@ -356,13 +357,19 @@ static enum cv_code attempt_until_known(struct cv_commit *commit,
     return resolve_unknown(commit, settings, err);
 }
 
-/* Who was first, as far as the table tells. */
-static void give_up(struct cv_commit *commit, int refused, struct cv_error *err)
+/* Who was first, as far as the table tells: maybe the last attempt itself, where something on the
+ * way sent it twice. */
+static enum cv_code give_up(struct cv_commit *commit, int refused, struct cv_error *err)
 {
     struct cv_table *table = commit->table;
     const struct cv_snapshot *head = NULL;
+    const bool known = cv_table_refresh(table, NULL) == CV_OK;
+    const bool landed = known && has_landed(commit);
 
-    if (cv_table_refresh(table, NULL) == CV_OK)
+    commit->keep_files |= landed || (!known && table->catalog->ops->writes_metadata);
+    if (landed)
+        return CV_OK;
+    if (known)
         head = cv_table_metadata_head(table->metadata, cv_table_branch(table));
     if (head)
         cv_context(err, "given up after %d attempts; the newest is %s", refused,
@@ -371,6 +378,7 @@ static void give_up(struct cv_commit *commit, int refused, struct cv_error *err)
         cv_context(err, "given up after %d attempts", refused);
     cv_hint(err,
             "other writers were first each time; commit.retry.num-retries allows more attempts");
+    return CV_CONFLICT;
 }
 
 /* Whether newer metadata than the assumed could make a difference. */
@@ -422,10 +430,8 @@ static enum cv_code attempt_all(struct cv_commit *commit,
         if (commit->stage == CV_COMMIT_OVERTAKEN)
             continue;
         if (refused > settings.retries ||
-            (cv_monotonic_us() - start) / CV_US_PER_MS > settings.total_ms) {
-            give_up(commit, refused, err);
-            return code;
-        }
+            (cv_monotonic_us() - start) / CV_US_PER_MS > settings.total_ms)
+            return give_up(commit, refused, err);
         back_off(refused, settings.min_wait_ms, settings.max_wait_ms);
     }
 }

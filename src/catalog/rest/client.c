@@ -88,10 +88,11 @@ static void put_call_headers(const struct cv_rest_catalog *catalog, const struct
             put_header(headers, configured->items[i].key, configured->items[i].value);
 }
 
-/* One attempt's authorization; the token's version, for renewing it. */
+/* One attempt's authorization. */
 struct authorization {
     char *token;
-    uint64_t version;
+    bool of_table;    /* the table's own */
+    uint64_t version; /* of the catalog's, for renewing it */
 };
 
 static void authorization_release(struct authorization *authorization)
@@ -130,7 +131,8 @@ static enum cv_code authorize(struct cv_rest_catalog *catalog, const struct cv_r
     if (call->plain)
         return CV_OK;
     authorization->token = table_token(catalog, call->table);
-    if (!authorization->token)
+    authorization->of_table = authorization->token != NULL;
+    if (!authorization->of_table)
         CV_DO(cv_rest_token_get(catalog, &authorization->token, &authorization->version, err));
     if (authorization->token)
         put_header(headers, "Authorization",
@@ -176,29 +178,39 @@ static const char *idempotency_key(struct cv_arena *arena)
         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
+struct sending {
+    struct cv_retry retry;
+    const char *key; /* Idempotency-Key */
+    bool sent;       /* the last attempt came to the point of sending */
+    bool renewed;    /* the token, for a refusal */
+    bool forgotten;  /* the table's token, for the same */
+    bool lost;
+};
+
 static enum cv_code send_once(struct cv_rest_catalog *catalog, const struct cv_rest_call *call,
-                              const char *key, struct cv_http_response *response,
-                              uint64_t *ret_version, struct cv_error *err)
+                              struct sending *sending, struct cv_http_response *response,
+                              struct authorization *authorization, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
-    CV_CLEANUP(authorization_release) struct authorization authorization = {0};
     struct headers headers = {.count = 0};
     struct cv_http_request request = {.method = call->method,
                                       .url = call->url,
                                       .headers = headers.items,
+                                      .timeout_ms = call->timeout_ms,
                                       .response_bytes_max = CV_REST_ANSWER_BYTES_MAX};
 
     if (call->body) {
         request.body = call->body->data ? (const void *)call->body->data : "";
         request.body_length = call->body->length;
     }
-    put_call_headers(catalog, call, key, &headers);
-    CV_DO(authorize(catalog, call, &headers, &authorization, &arena, err));
-    *ret_version = authorization.version;
+    sending->sent = false;
+    put_call_headers(catalog, call, sending->key, &headers);
+    CV_DO(authorize(catalog, call, &headers, authorization, &arena, err));
     request.header_count = headers.count;
     if (!call->plain && catalog->signing)
         CV_DO(sign(catalog, &request, &arena, err));
     cv_request_count(&catalog->base.counts, call->kind);
+    sending->sent = true;
     return cv_http_send(catalog->http, &request, response, err);
 }
 
@@ -233,44 +245,61 @@ static enum verdict judge_answer(const struct cv_rest_call *call,
 }
 
 /* No answer: what cannot have arrived is sent again, the rest where that does no harm. */
-static enum verdict judge_silence(const struct cv_rest_call *call, bool has_key,
+static enum verdict judge_silence(const struct cv_rest_call *call, const struct sending *sending,
                                   struct cv_error *err)
 {
-    bool unsent = err->flags & CV_ERROR_UNSENT;
+    bool arrived = sending->sent && !(err->flags & CV_ERROR_UNSENT);
 
     if (err->flags & CV_ERROR_RETRIABLE) {
-        if (unsent)
+        if (!arrived)
             return AGAIN;
-        if (is_repeatable(call) || has_key)
+        if (is_repeatable(call) || sending->key)
             return LOST;
     }
-    if (!unsent && call->verb == CV_REST_COMMIT &&
-        (err->code == CV_IO || err->code == CV_CANCELLED || err->code == CV_LIMIT ||
-         err->code == CV_TIMEOUT))
+    if (arrived && call->verb == CV_REST_COMMIT)
         err->code = CV_UNKNOWN;
     return FAILED;
 }
 
-struct sending {
-    struct cv_retry retry;
-    const char *key; /* Idempotency-Key */
-    bool renewed;    /* the token, for a refusal */
-    bool lost;
-};
+static void forget_table_token(struct cv_rest_catalog *catalog, const char *table)
+{
+    (void)pthread_mutex_lock(&catalog->lock);
+    for (size_t i = 0; i < catalog->state_count; i++)
+        if (strcmp(catalog->states[i].name, table) == 0)
+            cv_freep(&catalog->states[i].token);
+    (void)pthread_mutex_unlock(&catalog->lock);
+}
+
+/* After 401 or 419: whether another token may help. A table's own gives way to the catalog's. */
+static bool renew(struct cv_rest_catalog *catalog, const struct cv_rest_call *call,
+                  struct sending *sending, const struct authorization *used, struct cv_error *err)
+{
+    if (call->plain)
+        return false;
+    if (used->of_table && !sending->forgotten) {
+        forget_table_token(catalog, call->table);
+        sending->forgotten = true;
+        return true;
+    }
+    if (used->of_table || sending->renewed || !cv_rest_token_renew(catalog, used->version, err))
+        return false;
+    sending->renewed = true;
+    return true;
+}
 
 /* One attempt and what is to follow; the error is set but for DONE. */
 static enum verdict attempt(struct cv_rest_catalog *catalog, const struct cv_rest_call *call,
                             struct sending *sending, struct cv_http_response *response,
                             int64_t *ret_retry_after_ms, struct cv_error *err)
 {
+    CV_CLEANUP(authorization_release) struct authorization used = {0};
     enum verdict verdict;
-    uint64_t version = 0;
 
     *ret_retry_after_ms = -1;
     cv_error_clear(err);
-    if (send_once(catalog, call, sending->key, response, &version, err) != CV_OK) {
+    if (send_once(catalog, call, sending, response, &used, err) != CV_OK) {
         cv_context(err, "%s", call->what);
-        return judge_silence(call, sending->key != NULL, err);
+        return judge_silence(call, sending, err);
     }
     verdict = judge_answer(call, response, sending->key != NULL);
     if (verdict == DONE)
@@ -279,10 +308,7 @@ static enum verdict attempt(struct cv_rest_catalog *catalog, const struct cv_res
     (void)cv_rest_fail(call, response, err);
     if (verdict != REFUSED)
         return verdict;
-    if (call->plain || sending->renewed || !cv_rest_token_renew(catalog, version, err))
-        return FAILED;
-    sending->renewed = true;
-    return REFUSED;
+    return renew(catalog, call, sending, &used, err) ? REFUSED : FAILED;
 }
 
 /* 503 with a time says that looking at once would be in vain. */
@@ -326,7 +352,8 @@ enum cv_code cv_rest_send(struct cv_rest_catalog *catalog, const struct cv_rest_
         *ret_lost = sending.lost;
     if (verdict == DONE)
         return CV_OK;
-    if ((sending.lost && call->verb == CV_REST_COMMIT && own.code != CV_CONFLICT) ||
+    /* a conflict, too, may be with an attempt of its own */
+    if ((sending.lost && call->verb == CV_REST_COMMIT) ||
         (verdict == LOST && call->verb == CV_REST_CREATE))
         own.code = CV_UNKNOWN;
     if (err)

@@ -109,17 +109,32 @@ static const char *join(const char *const *levels, size_t count, const char *bet
     return joined;
 }
 
+/* Some servers have no namespaces below others, and say so in many ways. */
+static bool is_refusal(enum cv_code code, const struct cv_error *why)
+{
+    return code == CV_NOT_FOUND || code == CV_UNSUPPORTED ||
+           (code == CV_CATALOG && !(why->flags & CV_ERROR_RETRIABLE));
+}
+
 /* Servers answer a namespace below itself, or refuse to look below at all. */
 static enum cv_code list_below(struct listing *listing, const char *joined, const char *parent,
                                const char *text, struct cv_error *err)
 {
     CV_CLEANUP(names_release) struct names found = {0};
+    struct cv_error why = CV_ERROR_INIT;
     size_t length = strlen(joined);
     enum cv_code code =
         list_pages(listing, "namespaces", parent, false,
-                   cv_arena_printf(listing->arena, "namespaces below %s", text), &found, NULL);
+                   cv_arena_printf(listing->arena, "namespaces below %s", text), &found, &why);
 
-    for (size_t i = 0; code == CV_OK && i < found.count; i++)
+    if (is_refusal(code, &why))
+        return CV_OK;
+    if (code != CV_OK) {
+        if (err)
+            *err = why;
+        return code;
+    }
+    for (size_t i = 0; i < found.count; i++)
         if (strncmp(found.items[i], joined, length) == 0 && found.items[i][length] == '\x1f')
             CV_DO(add_name(&listing->namespaces, found.items[i], CV_REST_NAMESPACES_MAX,
                            "namespaces", err));

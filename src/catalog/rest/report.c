@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REPORTS_MAX 32 /* waiting to be sent */
+#define REPORTS_MAX       32   /* waiting to be sent */
+#define REPORT_TIMEOUT_MS 3000 /* which the end of the process may have to wait for */
 
 struct report {
     char *url;
@@ -40,6 +41,7 @@ static void send_report(struct cv_rest_catalog *catalog, const struct report *re
                                 .method = "POST",
                                 .url = report->url,
                                 .what = "report of a commit",
+                                .timeout_ms = REPORT_TIMEOUT_MS,
                                 .body = &report->body};
 
     (void)cv_rest_send(catalog, &call, &response, NULL, NULL);

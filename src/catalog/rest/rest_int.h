@@ -56,7 +56,7 @@ struct cv_rest_settings {
     int64_t timeout_ms;
     int64_t max_retries;
     int64_t retry_min_wait_ms;
-    int64_t page_size;   /* 0 = the server's */
+    int64_t page_size; /* 0 = the server's */
     bool metrics_enabled;
     const char *ca_file;
 };
@@ -140,6 +140,7 @@ struct cv_rest_call {
     bool delegation;          /* ask for vended credentials */
     bool plain;               /* without authorization of the catalog: how tokens are asked for */
     const char *bearer;       /* with this token instead; NULL = none */
+    int64_t timeout_ms;       /* 0 = as configured */
 };
 
 /* client.c: sends with authorization and repeats as the verb allows. CV_OK: 2xx or 304; *ret_lost
@@ -183,7 +184,7 @@ void cv_rest_config_reply_release(struct cv_rest_config_reply *reply);
 enum cv_code cv_rest_read_config(const void *bytes, size_t length,
                                  struct cv_rest_config_reply *ret_reply, struct cv_error *err);
 struct cv_rest_token_reply {
-    char *token; /* free it */
+    char *token;          /* free it */
     int64_t expires_in_s; /* -1 = not told */
 };
 enum cv_code cv_rest_read_token(const void *bytes, size_t length,

@@ -72,24 +72,6 @@ static const char *etag_of(struct cv_rest_catalog *catalog, const char *name, co
     return etag;
 }
 
-/* A table-scoped token that was refused is not used again: the catalog's may do. */
-static void forget_token(struct cv_rest_catalog *catalog, const char *name)
-{
-    (void)pthread_mutex_lock(&catalog->lock);
-    replace(&state_of(catalog, name)->token, NULL, 0);
-    (void)pthread_mutex_unlock(&catalog->lock);
-}
-
-static enum cv_code send(struct cv_rest_catalog *catalog, const struct cv_rest_call *call,
-                         struct cv_http_response *response, bool *ret_lost, struct cv_error *err)
-{
-    enum cv_code code = cv_rest_send(catalog, call, response, ret_lost, err);
-
-    if (code == CV_AUTH && call->table)
-        forget_token(catalog, call->table);
-    return code;
-}
-
 /* What asks for signatures of the catalog; true = it did. */
 static bool take_signing(struct cv_properties *properties)
 {
@@ -155,7 +137,7 @@ enum cv_code cv_rest_load(struct cv_catalog *base, const struct cv_table_name *n
         catalog,
         cv_arena_printf(arena, "%s?snapshots=all", cv_rest_table_path(catalog, name, arena)),
         arena);
-    CV_DO(send(catalog, &call, &response, NULL, err));
+    CV_DO(cv_rest_send(catalog, &call, &response, NULL, err));
     if (response.status != 304)
         CV_TRY(read_entry(catalog, text, &response, arena, &entry, err), err, "%s", call.what);
     if (response.status == 304 || (known && strcmp(entry.metadata_location, known) == 0)) {
@@ -235,12 +217,12 @@ static enum cv_code post_into_namespace(struct cv_rest_catalog *catalog,
     call->method = "POST";
     call->url =
         cv_rest_url(catalog, cv_arena_printf(arena, "namespaces/%s/%s", segment, where), arena);
-    code = send(catalog, call, response, ret_lost, err);
+    code = cv_rest_send(catalog, call, response, ret_lost, err);
     if (code != CV_NOT_FOUND)
         return code;
     CV_DO(make_namespaces(catalog, name, arena, err));
     cv_error_clear(err);
-    code = send(catalog, call, response, &lost, err);
+    code = cv_rest_send(catalog, call, response, &lost, err);
     *ret_lost |= lost;
     return code;
 }
@@ -380,7 +362,7 @@ enum cv_code cv_rest_commit(struct cv_catalog *base, const struct cv_table_name 
     CV_DO(
         cv_metadata_diff_write(change->base, change->next, change->keeps_definitions, &body, err));
     CV_DO(cv_buf_check(&body, call.what, err));
-    CV_DO(send(catalog, &call, &response, NULL, err));
+    CV_DO(cv_rest_send(catalog, &call, &response, NULL, err));
     CV_DO(read_commit(catalog, &call, change, &response, arena, ret_entry, err));
     cv_rest_report_commit(catalog, name, change, cv_monotonic_us() - started_us);
     return CV_OK;
@@ -454,7 +436,7 @@ enum cv_code cv_rest_rename(struct cv_catalog *base, const struct cv_table_name 
     put_identifier(&w, "source", from);
     put_identifier(&w, "destination", to);
     cv_json_end_object(&w);
-    code = send(catalog, &call, &response, &lost, err);
+    code = cv_rest_send(catalog, &call, &response, &lost, err);
     if ((code == CV_UNKNOWN || (lost && (code == CV_NOT_FOUND || code == CV_EXISTS))) &&
         cv_catalog_find(base, from, &arena, &found, NULL) == CV_NOT_FOUND &&
         cv_catalog_find(base, to, &arena, &found, NULL) == CV_OK) {
@@ -484,7 +466,7 @@ enum cv_code cv_rest_drop(struct cv_catalog *base, const struct cv_table_name *n
                            cv_arena_printf(&arena, "%s?purgeRequested=false",
                                            cv_rest_table_path(catalog, name, &arena)),
                            &arena);
-    code = send(catalog, &call, &response, &lost, err);
+    code = cv_rest_send(catalog, &call, &response, &lost, err);
     if (code == CV_NOT_FOUND && lost) {
         cv_error_clear(err);
         return CV_OK;
@@ -515,7 +497,7 @@ enum cv_code cv_rest_vend(struct cv_catalog *base, const struct cv_table_name *n
                     cv_arena_printf(&arena, "%s%s", cv_rest_table_path(catalog, name, &arena),
                                     apart ? "/credentials" : "?snapshots=refs"),
                     &arena);
-    CV_DO(send(catalog, &call, &response, NULL, err));
+    CV_DO(cv_rest_send(catalog, &call, &response, NULL, err));
     if (apart) {
         CV_TRY(cv_rest_read_credentials(response.body.data, response.body.length, ret_grants, err),
                err, "%s", call.what);

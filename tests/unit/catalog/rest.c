@@ -4,6 +4,7 @@
  * Names of members and statuses are those of the REST specification. */
 #include "http_server.h"
 
+#include "base/time.h"
 #include "catalog/catalog.h"
 #include "iceberg/metadata_change.h"
 
@@ -14,7 +15,7 @@ struct step {
     int status;
     const char *headers;
     const char *body;
-    enum { REPLY, RESET } deed;
+    enum { REPLY, RESET, HANG, GARBAGE } deed;
     const char *sent; /* must stand in the request's head or body; NULL = anything */
 };
 
@@ -55,6 +56,10 @@ static void answer(struct cv_test_server *server, const struct cv_test_request *
     f.at++;
     if (step->deed == RESET)
         ret_answer->reset = true;
+    else if (step->deed == HANG)
+        ret_answer->hang = true;
+    else if (step->deed == GARBAGE)
+        cv_buf_append_text(&ret_answer->bytes, step->body);
     else
         cv_test_reply(ret_answer, step->status, step->headers, step->body ? step->body : "");
 }
@@ -300,6 +305,41 @@ static void each_answer_to_a_commit_has_its_meaning(void **state)
     assert_commit(200, NULL, ANSWER("file:///w/m2", ""), CV_OK);
 }
 
+#define SNAPSHOT                                                                                   \
+    ",\"current-snapshot-id\":7,\"snapshots\":[{\"snapshot-id\":7,\"sequence-number\":0,"          \
+    "\"timestamp-ms\":5000,\"summary\":{\"operation\":\"append\"},\"manifest-list\":\"file:///w/"  \
+    "l\"}]"
+
+static void the_end_does_not_wait_long_for_a_report(void **state)
+{
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *base = NULL;
+    CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
+    struct cv_catalog_change change = {.base_location = "file:///w/m1"};
+    struct cv_catalog_entry entry = {0};
+    int64_t begun_us;
+
+    (void)state;
+    SCRIPT({"POST " TABLE, 200, NULL,
+            "{\"metadata-location\":\"file:///w/m2\",\"metadata\":" METADATA(SNAPSHOT) "}", REPLY,
+            NULL},
+           {"POST " TABLE "/metrics", 0, NULL, NULL, HANG, "\"report-type\":\"commit-report\""});
+    OPEN("rest-metrics-reporting-enabled", "true");
+    CV_ASSERT_OK(cv_table_metadata_read(METADATA(""), strlen(METADATA("")), &base, &err), &err);
+    CV_ASSERT_OK(
+        cv_table_metadata_read(METADATA(SNAPSHOT), strlen(METADATA(SNAPSHOT)), &next, &err), &err);
+    change.base = base;
+    change.next = next;
+    CV_ASSERT_OK(f.catalog->ops->commit(f.catalog, &f.name, &change, &f.arena, &entry, &err), &err);
+    cv_catalog_entry_release(&entry);
+    while (cv_test_server_requests(&f.server) < 3) /* configuration, commit, report */
+        cv_sleep_ms(1);
+    begun_us = cv_monotonic_us();
+    cv_catalog_free(f.catalog);
+    f.catalog = NULL;
+    assert_true(cv_monotonic_us() - begun_us < 20 * CV_US_PER_SECOND); /* and not a minute */
+    assert_played();
+}
+
 static void too_many_requests_are_waited_for(void **state)
 {
     struct cv_catalog_entry entry = {0};
@@ -338,6 +378,33 @@ static void a_commit_with_a_key_is_sent_again(void **state)
     OPEN(NULL);
     CV_ASSERT_OK(commit(&entry), &err);
     cv_catalog_entry_release(&entry);
+    assert_played();
+}
+
+/* The server forgot the key, or something on the way sent twice: the conflict may be with its own
+ * first attempt. */
+static void a_conflict_after_a_lost_answer_is_unknown(void **state)
+{
+    struct cv_catalog_entry entry = {0};
+
+    (void)state;
+    f.config = "{\"idempotency-key-lifetime\":\"PT30M\"}";
+    SCRIPT({"POST " TABLE, 0, NULL, NULL, RESET, NULL},
+           {"POST " TABLE, 409, NULL, "", REPLY, NULL});
+    OPEN(NULL);
+    CV_ASSERT_FAILS(commit(&entry), CV_UNKNOWN, "409", &err);
+    assert_played();
+}
+
+static void an_answer_that_is_not_http_leaves_a_commit_unknown(void **state)
+{
+    struct cv_catalog_entry entry = {0};
+
+    (void)state;
+    SCRIPT(
+        {"POST " TABLE, 0, NULL, "HTTP/1.1 100 Continue\r\n\r\nnonsense\r\n\r\n", GARBAGE, NULL});
+    OPEN(NULL);
+    CV_ASSERT_FAILS(commit(&entry), CV_UNKNOWN, "commit to table shop.orders", &err);
     assert_played();
 }
 
@@ -395,10 +462,15 @@ static void a_static_token_and_a_password_are_sent(void **state)
             REPLY, "Authorization: Bearer fixed\r\n"},
            {"GET " TABLE, 200, NULL, ANSWER("file:///w/m", ""), REPLY,
             "Authorization: Bearer own\r\n"},
+           {"GET " TABLE, 401, NULL, "", REPLY, "Authorization: Bearer own\r\n"},
+           {"GET " TABLE, 200, NULL, ANSWER("file:///w/m", ""), REPLY,
+            "Authorization: Bearer fixed\r\n"},
+           {"GET " TABLE, 200, NULL, ANSWER("file:///w/m", ""), REPLY,
+            "Authorization: Bearer fixed\r\n"},
            {"GET " TABLE, 200, NULL, ANSWER("file:///w/m", ""), REPLY,
             "Authorization: Basic dTpw\r\n"});
     OPEN("token", "fixed");
-    for (int i = 0; i < 2; i++) { /* then the table's own */
+    for (int i = 0; i < 4; i++) { /* then the table's own, until that is refused */
         CV_ASSERT_OK(load(NULL, &entry), &err);
         cv_catalog_entry_release(&entry);
     }
@@ -577,6 +649,22 @@ static void tables_are_listed_page_by_page(void **state)
     assert_played();
 }
 
+/* What is not known is not listed as absent. */
+static void a_listing_is_whole_or_fails(void **state)
+{
+    char **names;
+    size_t count;
+
+    (void)state;
+    SCRIPT({"GET /v1/namespaces", 200, NULL, "{\"namespaces\":[[\"b\"]]}", REPLY, NULL},
+           {"GET /v1/namespaces/b/tables", 200, NULL, "{\"identifiers\":[]}", REPLY, NULL},
+           {"GET /v1/namespaces", 500, NULL, "", REPLY, "parent=b"});
+    OPEN("rest.client.max-retries", "0");
+    CV_ASSERT_FAILS(f.catalog->ops->list(f.catalog, &f.arena, &names, &count, &err), CV_CATALOG,
+                    "namespaces below b: HTTP status 500", &err);
+    assert_played();
+}
+
 static void drops_and_renames_survive_a_lost_answer(void **state)
 {
     struct cv_table_name to = {
@@ -658,6 +746,9 @@ int main(void)
         TEST(too_many_requests_are_waited_for),
         TEST(an_unsent_commit_is_no_unknown_one),
         TEST(a_commit_with_a_key_is_sent_again),
+        TEST(a_conflict_after_a_lost_answer_is_unknown),
+        TEST(an_answer_that_is_not_http_leaves_a_commit_unknown),
+        TEST(the_end_does_not_wait_long_for_a_report),
         TEST(a_token_is_got_and_renewed_when_refused),
         TEST(a_token_is_renewed_before_it_ends),
         TEST(a_static_token_and_a_password_are_sent),
@@ -668,6 +759,7 @@ int main(void)
         TEST(a_missing_namespace_is_made),
         TEST(an_existing_table_is_not_taken_for_the_own),
         TEST(tables_are_listed_page_by_page),
+        TEST(a_listing_is_whole_or_fails),
         TEST(drops_and_renames_survive_a_lost_answer),
         TEST(registering_sends_the_location),
         TEST(settings_are_checked),

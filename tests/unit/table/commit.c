@@ -365,6 +365,17 @@ static void rival_then_own_success(void **state)
     assert_int_equal(f.table->metadata->snapshot_count, 2);
 }
 
+/* The same with the last attempt that is allowed: its files must not be removed. */
+static void the_last_conflict_may_be_the_own_success(void **state)
+{
+    struct cv_append_result result;
+
+    (void)state;
+    CV_ASSERT_OK(APPEND(&result, RIVAL, RIVAL, RIVAL, OWN_CONFLICT), &err);
+    assert_int_equal(fake.commits, 4); /* num-retries=3 */
+    assert_live(5);
+}
+
 /* No answer, and the table moved on without it: it cannot land any more, so try again. */
 static void a_lost_request_behind_a_rival_is_retried(void **state)
 {
@@ -469,6 +480,7 @@ int main(void)
         TEST(a_request_later_than_its_retry_cannot_land),
         TEST(a_conflict_with_the_own_success_is_success),
         TEST(rival_then_own_success),
+        TEST(the_last_conflict_may_be_the_own_success),
         TEST(a_lost_request_behind_a_rival_is_retried),
         TEST(a_refusal_after_an_unknown_stays_unknown),
         TEST(the_fence_holds_within_the_retries),
