@@ -5,7 +5,6 @@
 
 #include "storage/sign.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,25 +41,10 @@ static void lister_release(struct lister *lister)
     cv_freep(&lister->mark);
 }
 
-static int hex_digit(char c)
-{
-    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
 /* In place: "a%2Fb+c" → "a/b c". */
 static void decode_url(char *text)
 {
-    char *to = text;
-
-    for (const char *c = text; *c; c++) {
-        if (c[0] == '%' && isxdigit((unsigned char)c[1]) && isxdigit((unsigned char)c[2])) {
-            *to++ = (char)(hex_digit(c[1]) << 4 | hex_digit(c[2]));
-            c += 2;
-        } else {
-            *to++ = *c == '+' ? ' ' : *c;
-        }
-    }
-    *to = '\0';
+    text[cv_uri_decode(text, strlen(text), true)] = '\0';
 }
 
 static enum cv_code begin_list(struct lister *lister, struct s3_store *store, const char *prefix,

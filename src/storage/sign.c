@@ -85,20 +85,30 @@ static int hex_value(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
+size_t cv_uri_decode(char *text, size_t length, bool plus_is_blank)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        int high = i + 2 < length && text[i] == '%' ? hex_value(text[i + 1]) : -1;
+        int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+
+        if (low >= 0)
+            text[kept++] = (char)(high * 16 + low);
+        else
+            text[kept++] = (char)(text[i] == '+' && plus_is_blank ? ' ' : text[i]);
+        i += low >= 0 ? 2 : 0;
+    }
+    return kept;
+}
+
 /* A name or value of the query in the one form that is signed: decoded and encoded again. */
 static struct cv_str canonical_part(struct cv_str part, struct cv_arena *arena)
 {
-    CV_CLEANUP(cv_buf_release) struct cv_buf plain = CV_BUF_INIT(0);
     CV_CLEANUP(cv_buf_release) struct cv_buf out = CV_BUF_INIT(0);
+    char *plain = cv_arena_strndup(arena, part.ptr, part.length);
 
-    for (size_t i = 0; i < part.length; i++) {
-        int high = i + 2 < part.length && part.ptr[i] == '%' ? hex_value(part.ptr[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(part.ptr[i + 2]) : -1;
-
-        cv_buf_append_byte(&plain, low >= 0 ? (uint8_t)(high * 16 + low) : (uint8_t)part.ptr[i]);
-        i += low >= 0 ? 2 : 0;
-    }
-    encode_to(&out, (struct cv_str){(const char *)plain.data, plain.length}, false);
+    encode_to(&out, (struct cv_str){plain, cv_uri_decode(plain, part.length, false)}, false);
     return (struct cv_str){cv_arena_strndup(arena, cv_buf_text(&out), out.length), out.length};
 }
 

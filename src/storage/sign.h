@@ -28,5 +28,8 @@ enum cv_code cv_sign_request(const struct cv_sign *sign, const struct cv_http_re
 
 /* RFC 3986: everything but A–Z a–z 0–9 - . _ ~ (and / where `keep_slash`) as %XX. */
 const char *cv_uri_encode(const char *text, bool keep_slash, struct cv_arena *arena);
+/* In place: each %XX as its byte, and + as a blank where `plus_is_blank`; the new length. What is
+ * no such code stays. */
+size_t cv_uri_decode(char *text, size_t length, bool plus_is_blank);
 
 #endif

@@ -11,6 +11,9 @@
 
 #include <stdlib.h>
 
+#define SECRET_BYTES_MIN 4 /* a shorter one would make a message unreadable and protects nothing   \
+                            */
+
 const char *cv_rest_url(const struct cv_rest_catalog *catalog, const char *path,
                         struct cv_arena *arena)
 {
@@ -287,6 +290,30 @@ static bool renew(struct cv_rest_catalog *catalog, const struct cv_rest_call *ca
     return true;
 }
 
+/* Some servers repeat what they were sent. */
+static void hide(struct cv_buf *body, const char *secret)
+{
+    const size_t length = secret ? strlen(secret) : 0;
+    uint8_t *at = body->data;
+
+    if (length < SECRET_BYTES_MIN || !body->length)
+        return;
+    while ((at = memmem(at, body->length - (size_t)(at - body->data), secret, length)))
+        memset(at, '*', length);
+}
+
+static void hide_secrets(const struct cv_rest_catalog *catalog, const struct cv_rest_call *call,
+                         const struct authorization *used, struct cv_buf *body)
+{
+    const char *credential = catalog->settings.credential;
+    const char *colon = credential ? strchr(credential, ':') : NULL;
+
+    hide(body, used->token);
+    hide(body, call->bearer);
+    hide(body, catalog->settings.basic_password);
+    hide(body, colon ? colon + 1 : credential);
+}
+
 /* One attempt and what is to follow; the error is set but for DONE. */
 static enum verdict attempt(struct cv_rest_catalog *catalog, const struct cv_rest_call *call,
                             struct sending *sending, struct cv_http_response *response,
@@ -305,6 +332,7 @@ static enum verdict attempt(struct cv_rest_catalog *catalog, const struct cv_res
     if (verdict == DONE)
         return DONE;
     *ret_retry_after_ms = cv_http_retry_after_ms(response);
+    hide_secrets(catalog, call, &used, &response->body);
     (void)cv_rest_fail(call, response, err);
     if (verdict != REFUSED)
         return verdict;

@@ -11,29 +11,12 @@
 /* What a server without a list of endpoints offers. */
 #define CLASSIC_ENDPOINTS (CV_REST_METRICS | CV_REST_RENAME | CV_REST_REGISTER)
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* "%2E" → "." */
 static const char *decode(const char *text, struct cv_arena *arena)
 {
     char *decoded = cv_arena_strdup(arena, text);
-    char *to = decoded;
 
-    for (const char *c = text; *c; c++) {
-        int high = *c == '%' ? hex_digit(c[1]) : -1;
-        int low = high >= 0 ? hex_digit(c[2]) : -1;
-
-        if (low >= 0)
-            c += 2;
-        *to++ = low >= 0 ? (char)(high * 16 + low) : *c;
-    }
-    *to = '\0';
+    decoded[cv_uri_decode(decoded, strlen(decoded), false)] = '\0';
     return decoded;
 }
 
@@ -52,7 +35,7 @@ static void take_store_properties(struct cv_rest_catalog *catalog,
     }
 }
 
-static const char *trim_slashes(const char *uri, struct cv_arena *arena)
+const char *cv_rest_trim_slashes(const char *uri, struct cv_arena *arena)
 {
     size_t length = strlen(uri);
 
@@ -78,7 +61,7 @@ static enum cv_code use_config(struct cv_rest_catalog *catalog,
     catalog->settings = settings;
     uri = cv_properties_get(&reply->overrides, "uri");
     if (uri && *uri)
-        catalog->uri = trim_slashes(uri, &catalog->arena);
+        catalog->uri = cv_rest_trim_slashes(uri, &catalog->arena);
     catalog->separator = decode(settings.namespace_separator, &catalog->arena);
     catalog->endpoints = reply->has_endpoints ? reply->endpoints : CLASSIC_ENDPOINTS;
     catalog->idempotency = reply->idempotency;

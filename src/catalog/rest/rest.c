@@ -60,7 +60,6 @@ static enum cv_code rest_open(const char *name, const struct cv_catalog_settings
                               struct cv_catalog **ret_catalog, struct cv_error *err)
 {
     struct cv_rest_catalog *catalog;
-    size_t length;
     enum cv_code code;
 
     CV_DO(check_uri(settings->uri, err));
@@ -70,10 +69,7 @@ static enum cv_code rest_open(const char *name, const struct cv_catalog_settings
     (void)pthread_mutex_init(&catalog->token_lock, NULL);
     (void)pthread_mutex_init(&catalog->lock, NULL);
     catalog->name = cv_arena_strdup(&catalog->arena, name);
-    length = strlen(settings->uri);
-    while (length && settings->uri[length - 1] == '/')
-        length--;
-    catalog->uri = cv_arena_strndup(&catalog->arena, settings->uri, length);
+    catalog->uri = cv_rest_trim_slashes(settings->uri, &catalog->arena);
     if (settings->warehouse)
         catalog->warehouse = cv_arena_strdup(&catalog->arena, settings->warehouse);
     code = init(catalog, properties, err);

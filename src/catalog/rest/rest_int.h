@@ -117,6 +117,8 @@ enum cv_rest_auth_type cv_rest_auth_type(const struct cv_rest_settings *settings
 
 /* config.c: asks the server once; any thread. */
 enum cv_code cv_rest_configure(struct cv_rest_catalog *catalog, struct cv_error *err);
+/* "https://host/path//" → "https://host/path" */
+const char *cv_rest_trim_slashes(const char *uri, struct cv_arena *arena);
 
 /* How an answer without success is judged. */
 enum cv_rest_verb {

@@ -112,11 +112,12 @@ static void assert_played(void)
     assert_int_equal(f.at, f.count);
 }
 
-#define TABLE "/v1/namespaces/shop/tables/orders"
-#define UUID  "9c12d441-03fe-4693-9a96-a0705ddf69c1"
-#define METADATA(rest)                                                                             \
+#define TABLE          "/v1/namespaces/shop/tables/orders"
+#define UUID           "9c12d441-03fe-4693-9a96-a0705ddf69c1"
+#define METADATA(rest) METADATA_AT("0", rest)
+#define METADATA_AT(number, rest)                                                                  \
     "{\"format-version\":2,\"table-uuid\":\"" UUID "\",\"location\":\"file:///w/t\","              \
-    "\"last-sequence-number\":0,\"last-updated-ms\":1000,\"last-column-id\":1,"                    \
+    "\"last-sequence-number\":" number ",\"last-updated-ms\":1000,\"last-column-id\":1,"           \
     "\"current-schema-id\":0,\"schemas\":[{\"type\":\"struct\",\"schema-id\":0,\"fields\":[{"      \
     "\"id\":1,\"name\":\"a\",\"required\":false,\"type\":\"long\"}]}],\"default-spec-id\":0,"      \
     "\"partition-specs\":[{\"spec-id\":0,\"fields\":[]}],\"last-partition-id\":999,"               \
@@ -306,30 +307,54 @@ static void each_answer_to_a_commit_has_its_meaning(void **state)
 }
 
 #define SNAPSHOT                                                                                   \
-    ",\"current-snapshot-id\":7,\"snapshots\":[{\"snapshot-id\":7,\"sequence-number\":0,"          \
+    ",\"current-snapshot-id\":7,\"snapshots\":[{\"snapshot-id\":7,\"sequence-number\":1,"          \
     "\"timestamp-ms\":5000,\"summary\":{\"operation\":\"append\"},\"manifest-list\":\"file:///w/"  \
     "l\"}]"
 
-static void the_end_does_not_wait_long_for_a_report(void **state)
+static enum cv_code commit_snapshot(struct cv_catalog_entry *ret_entry)
 {
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *base = NULL;
     CV_CLEANUP(cv_table_metadata_freep) struct cv_table_metadata *next = NULL;
     struct cv_catalog_change change = {.base_location = "file:///w/m1"};
+
+    CV_ASSERT_OK(cv_table_metadata_read(METADATA(""), strlen(METADATA("")), &base, &err), &err);
+    CV_ASSERT_OK(cv_table_metadata_read(METADATA_AT("1", SNAPSHOT),
+                                        strlen(METADATA_AT("1", SNAPSHOT)), &next, &err),
+                 &err);
+    change.base = base;
+    change.next = next;
+    return f.catalog->ops->commit(f.catalog, &f.name, &change, &f.arena, ret_entry, &err);
+}
+
+static void a_sequence_number_that_is_spent_is_a_conflict(void **state)
+{
+    struct cv_catalog_entry entry = {0};
+
+    (void)state;
+    SCRIPT({"POST " TABLE, 400, NULL, "", REPLY, NULL},
+           {"GET " TABLE, 200, NULL,
+            "{\"metadata-location\":\"file:///w/m2\",\"metadata\":" METADATA_AT("1", SNAPSHOT) "}",
+            REPLY, NULL},
+           {"POST " TABLE, 400, NULL, "", REPLY, NULL},
+           {"GET " TABLE, 200, NULL, ANSWER("file:///w/m1", ""), REPLY, NULL});
+    OPEN(NULL);
+    CV_ASSERT_FAILS(commit_snapshot(&entry), CV_CONFLICT, "another branch was first", &err);
+    CV_ASSERT_FAILS(commit_snapshot(&entry), CV_CATALOG, "400", &err);
+    assert_played();
+}
+
+static void the_end_does_not_wait_long_for_a_report(void **state)
+{
     struct cv_catalog_entry entry = {0};
     int64_t begun_us;
 
     (void)state;
     SCRIPT({"POST " TABLE, 200, NULL,
-            "{\"metadata-location\":\"file:///w/m2\",\"metadata\":" METADATA(SNAPSHOT) "}", REPLY,
-            NULL},
+            "{\"metadata-location\":\"file:///w/m2\",\"metadata\":" METADATA_AT("1", SNAPSHOT) "}",
+            REPLY, NULL},
            {"POST " TABLE "/metrics", 0, NULL, NULL, HANG, "\"report-type\":\"commit-report\""});
     OPEN("rest-metrics-reporting-enabled", "true");
-    CV_ASSERT_OK(cv_table_metadata_read(METADATA(""), strlen(METADATA("")), &base, &err), &err);
-    CV_ASSERT_OK(
-        cv_table_metadata_read(METADATA(SNAPSHOT), strlen(METADATA(SNAPSHOT)), &next, &err), &err);
-    change.base = base;
-    change.next = next;
-    CV_ASSERT_OK(f.catalog->ops->commit(f.catalog, &f.name, &change, &f.arena, &entry, &err), &err);
+    CV_ASSERT_OK(commit_snapshot(&entry), &err);
     cv_catalog_entry_release(&entry);
     while (cv_test_server_requests(&f.server) < 3) /* configuration, commit, report */
         cv_sleep_ms(1);
@@ -409,6 +434,25 @@ static void an_answer_that_is_not_http_leaves_a_commit_unknown(void **state)
 }
 
 #define TOKENS "POST /v1/oauth/tokens"
+
+static void what_a_server_repeats_is_hidden(void **state)
+{
+    struct cv_catalog_entry entry = {0};
+
+    (void)state;
+    SCRIPT({"GET " TABLE, 403, NULL,
+            "{\"error\":{\"message\":\"no: Bearer very-secret-token\",\"type\":\"E\"}}", REPLY,
+            NULL},
+           {TOKENS, 400, NULL,
+            "{\"error\":\"invalid_client\",\"error_description\":\"not hidden-half of me\"}", REPLY,
+            NULL});
+    OPEN("token", "very-secret-token");
+    CV_ASSERT_FAILS(load(NULL, &entry), CV_AUTH, "no: Bearer *****************", &err);
+    cv_catalog_free(f.catalog);
+    OPEN("credential", "me:hidden-half");
+    CV_ASSERT_FAILS(load(NULL, &entry), CV_CATALOG, "not *********** of me", &err);
+    assert_played();
+}
 
 static void a_token_is_got_and_renewed_when_refused(void **state)
 {
@@ -748,7 +792,9 @@ int main(void)
         TEST(a_commit_with_a_key_is_sent_again),
         TEST(a_conflict_after_a_lost_answer_is_unknown),
         TEST(an_answer_that_is_not_http_leaves_a_commit_unknown),
+        TEST(a_sequence_number_that_is_spent_is_a_conflict),
         TEST(the_end_does_not_wait_long_for_a_report),
+        TEST(what_a_server_repeats_is_hidden),
         TEST(a_token_is_got_and_renewed_when_refused),
         TEST(a_token_is_renewed_before_it_ends),
         TEST(a_static_token_and_a_password_are_sent),
