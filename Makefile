@@ -58,10 +58,7 @@ bench-maintain: deps-test all
 	@tests/bench/run.sh maintain --files $(FILES)
 
 campaign: deps-test
-	@CALVE_CAMPAIGN=1 python3 scripts/check.py
-	@CALVE_LAKE=rest tests/real/run.sh
-	@CALVE_LAKE=postgres tests/real/run.sh
-	@FUZZ_SECONDS=600 scripts/fuzz.sh
+	@scripts/campaign.sh
 
 demo: deps all
 	@$(BUILD)/calve demo

@@ -36,13 +36,14 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "lakes(*kinds): run on each kind of lake, where CALVE_LAKE does not choose one")
+    config.addinivalue_line("markers", "lakes(*kinds, campaign=()): run on each of these kinds of lake, in the campaign on "
+                            "those of `campaign` too, where CALVE_LAKE does not choose one")  # fmt: skip
 
 
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("lakes")
     if marker and not os.environ.get("CALVE_LAKE"):
-        metafunc.parametrize("lake_kind", marker.args)
+        metafunc.parametrize("lake_kind", [*marker.args, *(marker.kwargs.get("campaign", ()) if CAMPAIGN else ())])
 
 
 def need(*pieces):

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from checks import check_table, epochs, read_everywhere, snapshots
-from job import Job
+from job import Job, local
 from kafka_client import Record, produce
 
 COLUMNS = "id bigint, text string"
@@ -19,8 +19,14 @@ def values(start, end, partition=0):
 
 @pytest.fixture
 def job(lake, broker, topic):
+    """Its checkpoint is where the files of the lake are."""
     lake.create_table("db.t", COLUMNS)
-    return Job(lake, broker, "db.t", topic, value="json")
+    if lake.storage == "local":
+        return Job(lake, broker, "db.t", topic, value="json")
+    location = f"s3a://{lake.bucket}/checkpoint"
+    job = Job(lake, broker, "db.t", topic, value="json", sink={"checkpointLocation": location})
+    job.checkpoint = local(location)
+    return job
 
 
 def ids(lake, spark=None):
@@ -103,11 +109,11 @@ result = (str(query.id), [p["batchId"] for p in query.recentProgress], query.exc
 """
 
 
-def run_spark(spark, lake, broker, topic, checkpoint):
+def run_spark(spark, lake, broker, topic, job):
     spark.add_catalog(lake)
     query, batches, failure = spark.run(
-        SPARK_JOB, bootstrap=broker.bootstrap, topic=topic, checkpoint=f"file://{checkpoint}",
-        table=f"{lake.name}.db.t",
+        SPARK_JOB, bootstrap=broker.bootstrap, topic=topic, table=f"{lake.name}.db.t",
+        checkpoint=lake.location(job.checkpoint),
     )  # fmt: skip
     assert failure is None, failure
     return query, batches
@@ -119,14 +125,14 @@ def test_switch_to_spark_and_back(lake, broker, topic, job, spark, duckdb):
     job.run().check()
     query = json.loads((job.checkpoint / "metadata").read_text())["id"]
     produce(broker.bootstrap, topic, values(5, 9))
-    resumed, _ = run_spark(spark, lake, broker, topic, job.checkpoint)
+    resumed, _ = run_spark(spark, lake, broker, topic, job)
     assert resumed == query
     assert ids(lake, spark) == list(range(9))
     produce(broker.bootstrap, topic, values(9, 12))
     job.run().check()
     assert ids(lake, spark) == list(range(12))
     produce(broker.bootstrap, topic, values(12, 14))
-    run_spark(spark, lake, broker, topic, job.checkpoint)
+    run_spark(spark, lake, broker, topic, job)
     assert ids(lake, spark) == list(range(14))
     check_table(lake, "db.t")
     assert epochs(lake, "db.t") == [0, 1, 2, 3]
@@ -136,13 +142,13 @@ def test_switch_to_spark_and_back(lake, broker, topic, job, spark, duckdb):
 @pytest.mark.lakes("sql", "rest")
 def test_switch_from_spark_and_back(lake, broker, topic, job, spark, duckdb):
     produce(broker.bootstrap, topic, values(0, 5))
-    query, _ = run_spark(spark, lake, broker, topic, job.checkpoint)
+    query, _ = run_spark(spark, lake, broker, topic, job)
     produce(broker.bootstrap, topic, values(5, 9))
     job.run().check()
     assert json.loads((job.checkpoint / "metadata").read_text())["id"] == query
     assert ids(lake, spark) == list(range(9))
     produce(broker.bootstrap, topic, values(9, 11))
-    run_spark(spark, lake, broker, topic, job.checkpoint)
+    run_spark(spark, lake, broker, topic, job)
     assert ids(lake, spark) == list(range(11))
     assert epochs(lake, "db.t") == [0, 1, 2]
 
@@ -153,11 +159,11 @@ def test_spark_finishes_the_batch_that_calve_began(lake, broker, topic, job, spa
     produce(broker.bootstrap, topic, values(0, 5))
     assert job.run(fault="offsets-written").status == -9
     produce(broker.bootstrap, topic, values(5, 7))
-    run_spark(spark, lake, broker, topic, job.checkpoint)
+    run_spark(spark, lake, broker, topic, job)
     assert ids(lake, spark) == list(range(7))
     produce(broker.bootstrap, topic, values(7, 9))
     assert job.run(fault="commit-done").status == -9
-    run_spark(spark, lake, broker, topic, job.checkpoint)
+    run_spark(spark, lake, broker, topic, job)
     assert ids(lake, spark) == list(range(9))
     assert epochs(lake, "db.t")[-1] == len(set(epochs(lake, "db.t"))) - 1
 
@@ -165,7 +171,7 @@ def test_spark_finishes_the_batch_that_calve_began(lake, broker, topic, job, spa
 def test_calve_finishes_the_batch_that_spark_began(lake, broker, topic, job, spark, duckdb):
     """Spark's commit log entry is lost: the table knows the epoch."""
     produce(broker.bootstrap, topic, values(0, 5))
-    run_spark(spark, lake, broker, topic, job.checkpoint)
+    run_spark(spark, lake, broker, topic, job)
     for name in ("0", ".0.crc"):
         (job.checkpoint / "commits" / name).unlink(missing_ok=True)
     produce(broker.bootstrap, topic, values(5, 6))

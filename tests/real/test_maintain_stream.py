@@ -2,10 +2,12 @@
 """A stream and its maintenance in one process, beside other programs on the same table: nothing is lost, nothing is
 doubled, no commit of the stream is late."""
 
+import datetime
 import json
 import threading
 import time
 
+import pyarrow as pa
 import pytest
 from checks import check_table, position, read_everywhere, snapshots, summaries
 from job import Job, pause, run_calve
@@ -105,15 +107,26 @@ class Foreign(threading.Thread):
 
 
 def spark_work(spark, lake, table):
-    """Appends and compactions in turn; the first two here, since a session is slow to begin with."""
+    """An append, a compaction, a MERGE that takes the appended row away and adds its own, an expiry; the first two here,
+    since a session is slow to begin with. The result of a turn: the ids that it added and those it took away."""
+    row = "'spark', timestamp'2025-06-01 00:00:00'"
 
     def work(turn):
-        if turn % 2:
+        number = FOREIGN + turn
+        if turn % 4 == 0:
+            spark.sql(f"INSERT INTO {table} VALUES ({number}L, {row})")
+            return {number}, set()
+        if turn % 4 == 1:
             spark.sql(f"CALL {lake.name}.system.rewrite_data_files(table => 'shop.orders', "
                       "options => map('min-input-files', '2'))")  # fmt: skip
-            return None
-        spark.sql(f"INSERT INTO {table} VALUES ({FOREIGN + turn}L, 'spark', timestamp'2025-06-01 00:00:00')")
-        return FOREIGN + turn
+        if turn % 4 == 2:
+            spark.sql(f"MERGE INTO {table} t USING VALUES ({number}L), ({number - 2}L) s(id) ON t.id = s.id "
+                      f"WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s.id = {number}L THEN "
+                      f"INSERT (id, day, ts) VALUES (s.id, {row})")  # fmt: skip
+            return {number}, {number - 2}
+        if turn % 4 == 3:
+            spark.sql(f"CALL {lake.name}.system.expire_snapshots(table => 'shop.orders', retain_last => 5)")
+        return set(), set()
 
     spark.add_catalog(lake)
     work(100)
@@ -122,13 +135,17 @@ def spark_work(spark, lake, table):
 
 
 def pyiceberg_work(lake, candidates):
-    """Deletes one row that the stream wrote, of a day that has closed."""
+    """Appends a row, or deletes one that the stream wrote, of a day that has closed."""
 
-    def work(_turn):
-        if not candidates:
-            return None
-        open_table(lake, "shop.orders").delete(f"id = {candidates[0]}")
-        return candidates.pop(0)
+    def work(turn):
+        table = open_table(lake, "shop.orders")
+        if candidates:
+            table.delete(f"id = {candidates[0]}")
+            return set(), {candidates.pop(0)}
+        number = 2 * FOREIGN + turn
+        row = {"id": number, "day": "pyiceberg", "ts": datetime.datetime(2025, 7, 1)}
+        table.append(pa.Table.from_pylist([row], schema=table.schema().as_arrow()))
+        return {number}, set()
 
     return work
 
@@ -141,6 +158,7 @@ def send(broker, topic, sent, began):
     return sent + 20
 
 
+@pytest.mark.lakes("rest", campaign=["sql"])
 @pytest.mark.timeout(900)
 def test_stream_among_writers(lake, broker, topics, topic, table, spark_or_none, campaign, duckdb):
     """The stream commits once a second, its own maintenance and other programs all the while."""
@@ -151,7 +169,7 @@ def test_stream_among_writers(lake, broker, topics, topic, table, spark_or_none,
     job = make_job(lake, broker, topic, "1 second", maintenance=MAINTENANCE)
     candidates, others = [], [None, None]
     others[0] = Foreign(pyiceberg_work(lake, candidates))
-    added = set()
+    added, gone = set(), set()
     if spark_or_none:
         others[1] = Foreign(spark_work(spark_or_none, lake, table))
         added.add(FOREIGN + 100)
@@ -164,8 +182,10 @@ def test_stream_among_writers(lake, broker, topics, topic, table, spark_or_none,
             sent = send(broker, topic, sent, began)
             if sent % 160 == 0 and sent > 320:
                 candidates.append(sent - 300)
-        gone = {n for n in others[0].stop() if n is not None}
-        added |= {n for n in others[1].stop() if n is not None} if others[1] else set()
+        for other in filter(None, others):
+            for more, less in other.stop():
+                added |= more
+                gone |= less
         # Spark compacts all that it sees, maybe all that there is: alone, the job's own turn comes.
         while not (events(job, "rewrite-data-files") and events(job, "expire-snapshots")):
             running.alive()
@@ -175,13 +195,13 @@ def test_stream_among_writers(lake, broker, topics, topic, table, spark_or_none,
         assert running.stop() == 0
         log = running.log()
     check_result(lake, job, sent, gone, added, log)
-    assert gone
+    assert gone & set(range(sent)) and any(n > 2 * FOREIGN for n in added), (added, gone)
     if others[1]:
-        assert len(added) > 1 and len(others[1].done) > 1, (added, others[1].done, others[1].lost)
+        assert len(others[1].done) > 2, (others[1].done, others[1].lost)
 
 
 def check_result(lake, job, sent, gone, added, log):
-    assert ids(lake) == sorted((set(range(sent)) - gone) | added)
+    assert ids(lake) == sorted((set(range(sent)) | added) - gone)
     check_table(lake, "shop.orders")
     assert events(job, "rewrite-data-files") and events(job, "expire-snapshots"), log
     late = [b["durationMs"] for b in job.batches()[1:] if b["durationMs"]["triggerExecution"] > 3000]

@@ -4,6 +4,7 @@ port of 127.0.0.1, ready when a real request was answered (see components.py).""
 
 import glob
 import http.client
+import json
 import os
 import pathlib
 import shutil
@@ -96,9 +97,9 @@ class RestCatalog(Process):
         self.add("ready", f"jdbc:sqlite:{file}", f"file://{self.folder}/ready")
         return self.request("GET", "/ready/v1/config")[0] == 200
 
-    def request(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, path, body)
+    def request(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=180)
+        connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         text = answer.read().decode()
         connection.close()
@@ -119,6 +120,16 @@ class RestCatalog(Process):
         if status != 204:
             raise RuntimeError(f"rest catalog {name}: {status} {text[:2000]}")
         return self.uri(name)
+
+    def make_table(self, name):
+        """A table ready.t in the catalog of that name."""
+        schema = {"type": "struct", "fields": [{"id": 1, "name": "n", "required": False, "type": "int"}]}
+        for path, body in (("namespaces", {"namespace": ["ready"]}),
+                           ("namespaces/ready/tables", {"name": "t", "schema": schema})):  # fmt: skip
+            headers = {"Content-Type": "application/json"}
+            status, text = self.request("POST", f"/{name}/v1/{path}", json.dumps(body), headers)
+            if status != 200:
+                raise RuntimeError(f"rest catalog {name}: {status} {text[:2000]}")
 
     def uri(self, name):
         return f"http://127.0.0.1:{self.port}/{name}"
