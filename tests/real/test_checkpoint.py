@@ -197,7 +197,7 @@ def test_unknown_version_is_refused(lake, broker, topic, job):
     path = job.checkpoint / "offsets" / "0"
     path.write_text(path.read_text().replace("v1", "v9", 1))
     done = job.run()
-    assert done.status in (2, 3) and "version 9" in done.text and str(path) in done.text, done
+    assert done.status in (2, 3) and "version 9" in done.text and "checkpoint/offsets/0" in done.text, done
 
 
 def test_missing_metadata_with_logs(lake, broker, topic, job):

@@ -307,7 +307,8 @@ def test_killed(lake):
     count, nth = (20, 5) if lake.storage == "local" else (600, 400)  # one request deletes many objects
     for n in range(count):
         stray(folder, f"data/{n}.parquet")
-    killed = maintain(lake, "remove-orphan-files", "db.t", *IDLE, env={"CALVE_FAULT": f"delete-half:{nth}"})
+    one = ("--max-concurrent-deletes", "1")
+    killed = maintain(lake, "remove-orphan-files", "db.t", *IDLE, *one, env={"CALVE_FAULT": f"delete-half:{nth}"})
     assert killed.status == -9
     left = len(stray_files(lake, "db.t"))
     assert 0 < left < count

@@ -198,6 +198,9 @@ def test_stream_among_writers(lake, broker, topics, topic, table, spark_or_none,
     assert gone & set(range(sent)) and any(n > 2 * FOREIGN for n in added), (added, gone)
     if others[1]:
         assert len(others[1].done) > 2, (others[1].done, others[1].lost)
+        before = read_everywhere(lake, "shop.orders")
+        run_calve("maintain", "rewrite-data-files", table, "--rewrite-all", "--config", lake.config_file()).check()
+        assert read_everywhere(lake, "shop.orders", spark_or_none) == before
 
 
 def check_result(lake, job, sent, gone, added, log):
