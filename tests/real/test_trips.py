@@ -40,6 +40,7 @@ class Stream:
     def __init__(self, lake, broker, topic, running, faults):
         self.lake, self.broker, self.topic, self.running, self.faults = lake, broker, topic, running, faults
         self.sent = 0
+        self.before = {}  # connections that others made
 
     def batch(self, days=("2026-03-30",), **more):
         """One record a day, produced at once; the requests of the batch and its progress."""
@@ -52,6 +53,9 @@ class Stream:
         batches = self.running.job.batches()[before:]
         assert len(batches) == 1, "all records in one batch"
         return self.faults.sums(), batches[0]
+
+    def connections(self):
+        return {name: count - self.before[name] for name, count in self.faults.accepted().items()}
 
     def is_over(self):
         return sum(b["numInputRows"] for b in self.running.job.batches()) == self.sent
@@ -67,10 +71,12 @@ def stream(lake, net, broker, topic):
 
     def start(partitioned_by=None, **sink):
         lake.create_table("db.t", COLUMNS, partitioned_by)
+        before = net.accepted()
         job = Job(lake, broker, "db.t", topic, value="json", sink=sink)
         running = job.start()
         begun.append(running)
         made = Stream(lake, broker, topic, running, net)
+        made.before = before
         running.wait_for(job.batches, 30, "the empty first batch")
         made.batch()
         return made
@@ -91,7 +97,7 @@ def test_a_steady_batch_makes_only_its_puts_and_a_commit(stream, net, partitions
         commit = next(r for r in net.requests if r.kind == "rest commit")
         assert all(r.answered < commit.begun for r in net.requests if r is not commit), "all is stored before"
     # The one of the job itself, and one for each thread that sends.
-    assert net.accepted()["rest"] == 1 and net.accepted()["s3"] <= 1 + S3_THREADS, "connections are kept"
+    assert job.connections()["rest"] == 1 and job.connections()["s3"] <= 1 + S3_THREADS, "connections are kept"
     assert f"requests: {partitions + 2} put, 1 catalog-commit" in job.running.log()
     assert job.running.stop() == 0
     assert job.ids() == list(range(job.sent))
