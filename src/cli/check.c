@@ -7,8 +7,10 @@
 #include "cli/stop.h"
 #include "cli/upkeep.h"
 
+#include "base/error_part.h"
 #include "base/time.h"
 #include "codec/json.h"
+#include "storage/retry.h"
 #include "stream/checkpoint.h"
 #include "stream/job.h"
 #include "table/position.h"
@@ -19,6 +21,7 @@
 
 #define SAMPLE_RECORDS 5
 #define SERVER_WAIT_US (10 * CV_US_PER_SECOND) /* a run waits longer, somebody is looking here */
+#define ATTEMPTS_MAX   2                       /* at a request, for the same reason */
 
 struct check_args {
     bool json;
@@ -83,13 +86,21 @@ static void put(struct check *check, const char *part, bool ok, const char *mess
     cv_json_end_object(&check->writer);
 }
 
+/* What stood in the way of a request has a name of its own, whatever was to be tried by it. */
+static const char *failed_part(const char *tried, const struct cv_error *err)
+{
+    const char *part = cv_error_part_name(err);
+
+    return part ? part : tried;
+}
+
 /* True when the call succeeded; else its error is a finding. */
 static bool passed(struct check *check, const char *part, enum cv_code code,
                    const struct cv_error *err)
 {
     if (code == CV_OK)
         return true;
-    put(check, part, false, err->message, err->hint);
+    put(check, failed_part(part, err), false, err->message, err->hint);
     return false;
 }
 
@@ -114,7 +125,7 @@ static void report(void *context, const char *probe, const char *found,
                    const struct cv_error *failure)
 {
     if (failure)
-        put(context, probe, false, failure->message, failure->hint);
+        put(context, failed_part(probe, failure), false, failure->message, failure->hint);
     else
         put(context, probe, true, found, NULL);
 }
@@ -154,8 +165,10 @@ static void check_future_storage(struct check *check)
     if (code == CV_OK)
         code = check->catalog->ops->table_location(check->catalog, &name, &check->arena, &location,
                                                    &err);
-    if (code == CV_OK && !location)
-        return; /* the catalog chooses it */
+    if (code == CV_OK && !location) {
+        put_ok(check, "storage", "the catalog chooses where the table lies: not tried yet");
+        return;
+    }
     if (code == CV_OK)
         code = cv_catalog_open_store(check->catalog, location, NULL, NULL, &store, &err);
     if (passed(check, "storage", code, &err))
@@ -185,6 +198,7 @@ static void check_source(struct check *check)
     check->source_options = check->job->source;
     check->source_options.poll_timeout_us =
         CV_MIN(check->source_options.poll_timeout_us, SERVER_WAIT_US);
+    check->source_options.fetch_offset_attempts = 1;
     if (!passed(check, "broker", cv_source_open(&config, &check->source, &err), &err))
         return;
     put_ok(check, "broker", "cluster %s answers in %lld ms", cv_source_cluster_id(check->source),
@@ -327,6 +341,7 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
     CV_DO(cv_args_parse(flags, CV_ARRAY_LENGTH(flags), argc, argv, &args, &words, err));
     if (words.count != 1)
         return cv_fail(err, CV_USAGE, "calve check takes one job file");
+    cv_retry_limit_attempts(ATTEMPTS_MAX);
     check.writer.out = &check.json;
     check.as_json = args.json;
     if (args.json)

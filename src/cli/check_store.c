@@ -3,6 +3,7 @@
  * The probe object of `calve check`. */
 #include "cli/check_store.h"
 
+#include "base/error_part.h"
 #include "base/random.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ struct probe {
     struct cv_store *store;
     const char *folder;
     const char *object;
-    struct cv_arena arena;
+    bool is_written;
 };
 
 /* A check makes no folders that were not there: the deepest one that is. */
@@ -56,7 +57,7 @@ static enum cv_code try_list(const struct probe *probe, struct cv_error *err)
     struct found found = {.object = probe->object};
 
     CV_DO(cv_store_list(probe->store, probe->folder, note_file, &found, err));
-    if (!found.has)
+    if (!found.has && probe->is_written)
         return cv_fail(err, CV_IO, "the listing of %s lacks the object just written",
                        probe->folder);
     return CV_OK;
@@ -94,6 +95,34 @@ static bool tell(enum cv_code code, const char *what, const char *found, struct 
     return code == CV_OK;
 }
 
+/* What stays behind is named with the failure that it is due to. */
+static bool tell_delete(const struct probe *probe, cv_catalog_report *report, void *context)
+{
+    struct cv_error err = CV_ERROR_INIT;
+    char hint[CV_ERROR_HINT_BYTES];
+    enum cv_code code = try_delete(probe, &err);
+
+    (void)snprintf(hint, sizeof hint, "%s", err.hint);
+    if (code != CV_OK)
+        cv_hint(&err, "%.300s%sdelete by hand what this left: %.160s", hint, *hint ? "; " : "",
+                probe->object);
+    return tell(code, "delete", "nothing of it is left", &err, report, context);
+}
+
+/* A user who may not write may still lack other rights. */
+static void tell_rest(struct probe *probe, cv_catalog_report *report, void *context)
+{
+    struct cv_error err = CV_ERROR_INIT;
+
+    (void)tell(try_list(probe, &err), "list", probe->is_written ? "the listing has it" : "allowed",
+               &err, report, context);
+    if (!probe->is_written)
+        return;
+    (void)tell(try_read(probe, &err), "read", "it reads back as it was written", &err, report,
+               context);
+    (void)tell_delete(probe, report, context);
+}
+
 void cv_check_store(struct cv_store *store, const char *location, cv_catalog_report *report,
                     void *context)
 {
@@ -102,17 +131,17 @@ void cv_check_store(struct cv_store *store, const char *location, cv_catalog_rep
     struct cv_error err = CV_ERROR_INIT;
     char uuid[CV_UUID_TEXT_BYTES];
     const char *below = existing_folder(location, &arena);
+    bool lacks_right;
+    enum cv_code code;
 
     cv_uuid_text(uuid);
     probe.folder = cv_location_join(&arena, below, cv_arena_printf(&arena, "calve-check-%s", uuid));
     probe.object = cv_location_join(&arena, probe.folder, "probe.txt");
-    if (!tell(cv_store_write(store, probe.object, PROBE_TEXT, strlen(PROBE_TEXT), &err), "put",
-              cv_arena_printf(&arena, "an object below %s", below), &err, report, context))
-        return;
-    (void)tell(try_list(&probe, &err), "list", "the listing has it", &err, report, context);
-    (void)tell(try_read(&probe, &err), "read", "it reads back as it was written", &err, report,
+    code = cv_store_write(store, probe.object, PROBE_TEXT, strlen(PROBE_TEXT), &err);
+    probe.is_written = code == CV_OK;
+    lacks_right = code == CV_AUTH && !cv_error_part_name(&err);
+    (void)tell(code, "put", cv_arena_printf(&arena, "an object below %s", below), &err, report,
                context);
-    if (!tell(try_delete(&probe, &err), "delete", "nothing of it is left", &err, report, context))
-        report(context, "left", cv_arena_printf(&arena, "%s: delete it by hand", probe.object),
-               NULL);
+    if (probe.is_written || lacks_right)
+        tell_rest(&probe, report, context);
 }

@@ -72,6 +72,7 @@ static enum cv_code start(struct cv_registry *r, struct cv_error *err)
         .user_info = from_url ? NULL : o->basic_auth_user_info,
         .bearer_token = o->bearer_token,
         .ca_file = o->registry_ca,
+        .ca_option = "schema.registry.ssl.ca.location",
     };
 
     CV_DO(check_options(o, err));

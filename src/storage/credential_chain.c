@@ -4,6 +4,8 @@
  * environment, a web identity, the shared files, the container, the instance. */
 #include "storage/credentials_int.h"
 
+#include "base/error_part.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +189,7 @@ static enum cv_code choose(struct cv_credential_place *place, struct cv_error *e
     (void)cv_fail(err, CV_CONFIG, "there are no S3 credentials");
     cv_hint(err, "set s3.access-key-id and s3.secret-access-key of the catalog, the environment "
                  "(AWS_ACCESS_KEY_ID …) or a profile; s3.anonymous=true for a public bucket");
+    cv_error_set_part(err, CV_PART_AUTHORIZATION);
     return CV_CONFIG;
 }
 

@@ -4,6 +4,7 @@
  * connections; the one used last is taken first, since its connections are the warmest. */
 #include "storage/http.h"
 
+#include "base/error_part.h"
 #include "base/stop.h"
 #include "base/time.h"
 
@@ -31,6 +32,7 @@ struct cv_http_client {
     char *user_info;
     char *bearer_token;
     char *ca_file;
+    char *ca_option;
     bool no_proxy;
     long connect_timeout_ms;
     long timeout_ms;
@@ -80,6 +82,7 @@ enum cv_code cv_http_client_new(const struct cv_http_config *config,
     client->user_info = copy_or_null(config->user_info);
     client->bearer_token = copy_or_null(config->bearer_token);
     client->ca_file = copy_or_null(config->ca_file);
+    client->ca_option = copy_or_null(config->ca_option);
     client->no_proxy = config->no_proxy;
     client->connect_timeout_ms =
         (long)(config->connect_timeout_ms > 0 ? config->connect_timeout_ms
@@ -112,6 +115,7 @@ void cv_http_client_free(struct cv_http_client *client)
     cv_freep(&client->user_info);
     cv_freep(&client->bearer_token);
     cv_freep(&client->ca_file);
+    cv_freep(&client->ca_option);
     free(client);
 }
 
@@ -393,11 +397,12 @@ static void set_request(struct handle *handle, struct transfer *transfer,
     set_security(client, curl, request->url);
 }
 
-/* How far a failed request came: what the message begins with, and whether it can matter to the
- * server. */
+/* How far a failed request came: what the message begins with, what stood in the way, and what may
+ * help. */
 struct failure {
     enum cv_code code;
-    const char *what; /* before the URL */
+    enum cv_error_part part; /* 0 = none; with one the host alone is at fault */
+    const char *what;        /* before the URL */
     const char *hint;
 };
 
@@ -405,45 +410,70 @@ static struct failure judge_local(CURLcode result, bool answered)
 {
     switch (result) {
     case CURLE_URL_MALFORMAT:
-        return (struct failure){CV_CONFIG, "no answer from", "check the URL"};
+        return (struct failure){CV_CONFIG, 0, "no answer from", "check the URL"};
     case CURLE_UNSUPPORTED_PROTOCOL: /* also what libcurl makes of an answer that is not HTTP */
-        return answered ? (struct failure){CV_CONFIG, "no answer from", "check the URL"}
-                        : (struct failure){CV_IO, "no HTTP answer from", NULL};
+        return answered ? (struct failure){CV_CONFIG, 0, "no answer from", "check the URL"}
+                        : (struct failure){CV_IO, 0, "no HTTP answer from", NULL};
     case CURLE_TOO_MANY_REDIRECTS:
-        return (struct failure){CV_CONFIG, "no answer from", NULL};
-    case CURLE_SSL_CACERT_BADFILE:
-        return (struct failure){CV_CONFIG, "no TLS with",
-                                "name a PEM file with the authorities to trust"};
+        return (struct failure){CV_CONFIG, 0, "no answer from", NULL};
     default:
-        return (struct failure){CV_IO, "no answer from", NULL};
+        return (struct failure){CV_IO, 0, "no answer from", NULL};
     }
 }
 
-static struct failure judge(CURLcode result, bool sent, bool answered)
+/* The part of the failures that TLS has; part 0 = another one. */
+static struct failure judge_tls(const struct cv_http_client *client, CURLcode result,
+                                const char *reason)
 {
     switch (result) {
-    case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
-        return (struct failure){CV_IO, "no address for",
-                                "check the host's name and this machine's DNS"};
-    case CURLE_COULDNT_CONNECT:
-        return (struct failure){CV_IO, "no connection to",
-                                "check that the server runs and can be reached from here"};
+    case CURLE_SSL_CACERT_BADFILE:
+        return (struct failure){CV_CONFIG, CV_PART_TLS, "no TLS with",
+                                "name a PEM file with the authorities to trust"};
     case CURLE_SSL_CONNECT_ERROR:
-        return (struct failure){CV_IO, "no TLS with",
+        return (struct failure){CV_IO, CV_PART_TLS, "no TLS with",
                                 "check that this port speaks TLS, else write http://"};
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
-        return (struct failure){
-            CV_AUTH, "no TLS with",
-            "name the file of the authority that signed the server's certificate"};
+        if (strstr(reason, "subject name") || strstr(reason, "host name"))
+            return (struct failure){
+                CV_AUTH, CV_PART_TLS, "no TLS with",
+                "the server's certificate is for other names: write one of those"};
+        if (strstr(reason, "expired") || strstr(reason, "not yet valid"))
+            return (struct failure){CV_AUTH, CV_PART_TLS, "no TLS with",
+                                    "the server needs a new certificate, or this machine's clock "
+                                    "is wrong"};
+        return (struct failure){CV_AUTH, CV_PART_TLS, "no TLS with",
+                                client->ca_option ? "name the file of the authority that signed "
+                                                    "the server's certificate with "
+                                                  : "name the file of the authority that signed "
+                                                    "the server's certificate"};
+    default:
+        return (struct failure){CV_OK, 0, NULL, NULL};
+    }
+}
+
+static struct failure judge(const struct cv_http_client *client, CURLcode result,
+                            const char *reason, bool sent, bool answered)
+{
+    struct failure tls = judge_tls(client, result, reason);
+
+    if (tls.part)
+        return tls;
+    switch (result) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return (struct failure){CV_IO, CV_PART_DNS, "no address for",
+                                "check the host's name and this machine's DNS"};
+    case CURLE_COULDNT_CONNECT:
+        return (struct failure){CV_IO, CV_PART_CONNECTION, "no connection to",
+                                "check that the server runs and can be reached from here"};
     case CURLE_OPERATION_TIMEDOUT:
         if (!sent)
-            return (struct failure){CV_IO, "no connection to",
+            return (struct failure){CV_IO, CV_PART_CONNECTION, "no connection to",
                                     "check that the server runs and can be reached from here"};
-        return (struct failure){CV_IO, "no answer from", NULL};
+        return (struct failure){CV_IO, 0, "no answer from", NULL};
     case CURLE_PARTIAL_FILE:
-        return (struct failure){CV_IO, "half an answer from", NULL};
+        return (struct failure){CV_IO, 0, "half an answer from", NULL};
     default:
         return judge_local(result, answered || !sent);
     }
@@ -488,11 +518,21 @@ static bool unsent(const struct handle *handle, const struct transfer *transfer)
     return sent_bytes == 0;
 }
 
+static void cut_path(char *url)
+{
+    char *host = strstr(url, "://");
+
+    if (host)
+        host[3 + strcspn(host + 3, "/")] = '\0';
+}
+
 static enum cv_code fail_transfer(const struct handle *handle, const struct transfer *transfer,
                                   CURLcode result, struct cv_error *err)
 {
     bool never_sent = unsent(handle, transfer);
-    struct failure failure = judge(result, !never_sent, transfer->response->headers.length > 0);
+    const char *reason = reason_of(handle, result);
+    struct failure failure = judge(transfer->client, result, reason, !never_sent,
+                                   transfer->response->headers.length > 0);
     enum cv_code code;
     char url[512];
 
@@ -500,10 +540,14 @@ static enum cv_code fail_transfer(const struct handle *handle, const struct tran
     if (transfer->cut != CUT_NOT) {
         code = fail_cut(transfer, url, err);
     } else {
-        code =
-            cv_fail(err, failure.code, "%s %s: %s", failure.what, url, reason_of(handle, result));
+        if (failure.part) /* whatever was asked for there */
+            cut_path(url);
+        code = cv_fail(err, failure.code, "%s %s: %s", failure.what, url, reason);
         if (failure.hint)
-            cv_hint(err, "%s", failure.hint);
+            cv_hint(err, "%s%s", failure.hint,
+                    cv_text_ends_with(failure.hint, " ") ? transfer->client->ca_option : "");
+        if (failure.part)
+            cv_error_set_part(err, failure.part);
     }
     if (err && code == CV_IO)
         err->flags |= CV_ERROR_RETRIABLE;

@@ -26,6 +26,7 @@ struct cv_http_config {
     const char *user_info;    /* "user:password" for basic authentication; NULL = none */
     const char *bearer_token; /* NULL = none */
     const char *ca_file;      /* PEM with the authorities to trust; NULL = the system's */
+    const char *ca_option;    /* what the user sets that file with, for hints; NULL = nothing */
     bool no_proxy;            /* else that of the environment (https_proxy, no_proxy …) */
     int64_t connect_timeout_ms;
     int64_t timeout_ms; /* of a whole request */

@@ -8,9 +8,22 @@
 #include "base/stop.h"
 #include "base/time.h"
 
+#include <limits.h>
+#include <stdatomic.h>
+
+static _Atomic int attempts_most = INT_MAX;
+
+void cv_retry_limit_attempts(int most)
+{
+    atomic_store(&attempts_most, most);
+}
+
 void cv_retry_begin(struct cv_retry *retry, const struct cv_retry_policy *policy)
 {
+    int most = atomic_load(&attempts_most);
+
     retry->policy = *policy;
+    retry->policy.attempts = CV_MIN(retry->policy.attempts, most);
     retry->attempt = 1;
     retry->started_us = cv_monotonic_us();
 }

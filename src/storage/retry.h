@@ -34,6 +34,9 @@ struct cv_retry {
     int64_t started_us;
 };
 
+/* No request of this process is tried more often from now on, whatever its policy says: for a user
+ * who waits. */
+void cv_retry_limit_attempts(int most);
 void cv_retry_begin(struct cv_retry *retry, const struct cv_retry_policy *policy);
 /* After a failed attempt: waits and counts the next one; `retry_after_ms` -1 = the server did not
  * say. False: a limit is reached or the process shall end; the failure stands. */

@@ -5,6 +5,7 @@
  * credentials and a wrong clock are put right once each and cost no wait. */
 #include "storage/s3_int.h"
 
+#include "base/error_part.h"
 #include "base/time.h"
 #include "storage/sign.h"
 
@@ -58,10 +59,15 @@ static enum cv_code sign(struct call *call, struct cv_http_request *http,
         .now_ms = cv_now_ms() + call->skew_ms,
         .unsigned_payload = strcmp(call->store->scheme, "https") == 0,
     };
+    enum cv_code code;
 
     if (!call->source)
         return CV_OK;
-    CV_DO(cv_credential_source_get(call->source->credentials, credentials, err));
+    code = cv_credential_source_get(call->source->credentials, credentials, err);
+    if (code != CV_OK) {
+        cv_error_set_part(err, CV_PART_AUTHORIZATION); /* whoever failed to give them */
+        return code;
+    }
     call->version = credentials->version;
     if (!credentials->access_key_id)
         return CV_OK;
@@ -313,6 +319,37 @@ static enum cv_code code_of(const struct call *call)
     }
 }
 
+/* An answer without S3's words, which a proxy's refusal may be too. */
+static bool is_elsewhere(const struct call *call)
+{
+    const int status = call->answer->http.status;
+    const char *code = call->answer->error.code;
+
+    return !*code && !is_head(call) && status < 500 && status != 401 && status != 403 &&
+           !is_transient(status, code);
+}
+
+/* 403 alone says that somebody is known, who may not do this. */
+static void tell_part(const struct call *call, struct cv_error *err)
+{
+    static const char *const unknown[] = {"SignatureDoesNotMatch", "AuthorizationHeaderMalformed",
+                                          "InvalidSecurity", "MissingSecurityHeader"};
+    const struct s3_answer *answer = call->answer;
+    const char *code = answer->error.code;
+    const int status = answer->http.status;
+
+    if (strcmp(code, "NoSuchBucket") == 0 || strcmp(code, "InvalidBucketName") == 0 ||
+        strcmp(code, "PermanentRedirect") == 0)
+        cv_error_set_part(err, CV_PART_BUCKET);
+    else if (strcmp(code, "RequestTimeTooSkewed") == 0)
+        cv_error_set_part(err, CV_PART_CLOCK);
+    else if (status == 401 || is_refused_credential(code) ||
+             is_one_of(code, unknown, CV_ARRAY_LENGTH(unknown)))
+        cv_error_set_part(err, CV_PART_AUTHORIZATION);
+    else if (is_elsewhere(call))
+        cv_error_set_part(err, CV_PART_SERVICE);
+}
+
 static void hint(const struct call *call, int attempts, struct cv_error *err)
 {
     const int status = call->answer->http.status;
@@ -327,6 +364,9 @@ static void hint(const struct call *call, int attempts, struct cv_error *err)
                 (long long)skew_minutes);
     else if (strcmp(code, "SignatureDoesNotMatch") == 0)
         cv_hint(err, "check s3.secret-access-key and client.region");
+    else if (strcmp(code, "InvalidAccessKeyId") == 0)
+        cv_hint(err, "check s3.endpoint and the key: %s",
+                call->source ? cv_credential_source_name(call->source->credentials) : "none");
     else if (call->renewal.code != CV_OK && *code)
         cv_hint(err, "new credentials could not be had: %.400s", call->renewal.message);
     else if (status == 401 || status == 403 || is_refused_credential(code))
@@ -335,6 +375,9 @@ static void hint(const struct call *call, int attempts, struct cv_error *err)
                 call->request->action);
     else if (status == 301 || status == 307)
         cv_hint(err, "set client.region to the bucket's region");
+    else if (is_elsewhere(call))
+        cv_hint(err, "see that s3.endpoint is the address of an S3 service, and not of its console "
+                     "or of a web server");
     else if (attempts > 1)
         cv_hint(err, "%d attempts were made (s3.retry.num-retries, s3.retry.total-timeout-ms)",
                 attempts);
@@ -356,6 +399,7 @@ static enum cv_code fail_answer(const struct call *call, int attempts, struct cv
                   (int)CV_MIN(id.length, (size_t)128), id.ptr ? id.ptr : "", id.length ? ")" : "");
     if (err && is_transient(status, error->code))
         err->flags |= CV_ERROR_RETRIABLE;
+    tell_part(call, err);
     hint(call, attempts, err);
     return code;
 }

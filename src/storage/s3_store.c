@@ -474,7 +474,7 @@ static enum cv_code configure(struct s3_store *store, const struct cv_store_conf
 {
     CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
     struct cv_s3_settings *settings = &store->settings;
-    struct cv_http_config http = {.ca_file = NULL};
+    struct cv_http_config http = {.ca_option = "s3.ssl.ca.location"};
     int64_t threshold = 1500;
 
     merge_properties(config, store->location, &properties);

@@ -21,24 +21,29 @@ SUPPORT = pathlib.Path(__file__).resolve().parent
 
 class S3(Process):
     """versitygw over a folder: every folder in `root` is a bucket and every object a plain file below it, so that a
-    test may look at what is there without a client. With `accounts` further users can be made."""
+    test may look at what is there without a client. With `accounts` further users can be made; with `tls` it speaks
+    https only, by a certificate for 127.0.0.1 and localhost, and listens on 127.0.0.2 too."""
 
-    def __init__(self, folder, accounts=False, port=None):
+    def __init__(self, folder, accounts=False, port=None, tls=False):
         super().__init__(folder, "s3")
         self.root = self.folder / "buckets"
         self.root.mkdir(exist_ok=True)
         self.port = port or free_port()
-        self.accounts = self.folder / "accounts" if accounts else None
+        self.accounts = (self.folder / "accounts").absolute() if accounts else None
+        self.certificates = Certificates(self.folder / "tls") if tls else None
 
     @property
     def endpoint(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.certificates else 'http'}://127.0.0.1:{self.port}"
 
     def start(self, seconds=60):
         command = [str(CACHE / "s3" / "versitygw"), "--port", f"127.0.0.1:{self.port}", "--region", REGION, "--quiet"]
         if self.accounts:
             self.accounts.mkdir(exist_ok=True)
             command += ["--iam-dir", str(self.accounts)]
+        if self.certificates:
+            command += ["--port", f"127.0.0.2:{self.port}", "--cert", str(self.certificates.certificate)]
+            command += ["--key", str(self.certificates.key)]
         environment = {"PATH": os.environ["PATH"], "ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
         self.spawn([*command, "posix", str(self.root)], environment)
         wait_until(self._answers, seconds, "s3")
@@ -54,8 +59,30 @@ class S3(Process):
         from botocore.config import Config
 
         settings = Config(s3={"addressing_style": "path"}, retries={"max_attempts": retries}, connect_timeout=5)
-        return boto3.client("s3", endpoint_url=endpoint or self.endpoint, aws_access_key_id=access_key,
+        authority = str(self.certificates.authority) if self.certificates else None
+        return boto3.client("s3", endpoint_url=endpoint or self.endpoint, aws_access_key_id=access_key, verify=authority,
                             aws_secret_access_key=secret_key, region_name=REGION, config=settings)  # fmt: skip
+
+    def make_user(self, key, secret):
+        """A user who may do nothing yet; see allow()."""
+        command = [str(CACHE / "s3" / "versitygw"), "admin", "--access", ACCESS_KEY, "--secret", SECRET_KEY,
+                   "--endpoint-url", self.endpoint, "create-user", "--access", key, "--secret", secret,
+                   "--role", "user"]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"versitygw admin create-user: {done.stdout}{done.stderr}")
+
+    def allow(self, bucket, rights):
+        """Sets the bucket's policy: {user: [actions]}, and no other rights."""
+        resources = [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"]
+        statements = []
+        for user, actions in rights.items():
+            for resource, ours in zip(resources, (True, False)):
+                mine = [f"s3:{a}" for a in actions if a.startswith("ListBucket") == ours]
+                if mine:
+                    statements.append({"Effect": "Allow", "Principal": {"AWS": [user]}, "Action": mine,
+                                       "Resource": [resource]})  # fmt: skip
+        self.client().put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": statements}))
 
     def bucket(self, name):
         """Makes a bucket; its folder."""

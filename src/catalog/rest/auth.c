@@ -4,6 +4,7 @@
  * before it ends) and AWS signatures. One thread gets a token while others that need it wait. */
 #include "catalog/rest/rest_int.h"
 
+#include "base/error_part.h"
 #include "base/time.h"
 #include "storage/sign.h"
 
@@ -83,6 +84,21 @@ static void wipe(struct cv_buf *buf)
     cv_buf_release(buf);
 }
 
+static enum cv_code fail_token(const struct cv_rest_settings *settings,
+                               const struct cv_http_response *response, enum cv_code code,
+                               struct cv_error *err)
+{
+    if (err && cv_error_part_name(err) && !(err->flags & CV_PART_AUTHORIZATION))
+        return code; /* nobody was asked */
+    cv_error_set_part(err, CV_PART_AUTHORIZATION);
+    if (response->status == 200 || response->status == 404 || response->status == 405)
+        cv_hint(err, "no tokens are given there: set oauth2-server-uri");
+    else if (response->status == 400 || response->status == 401)
+        cv_hint(err, "check `%s`, `scope` and oauth2-server-uri",
+                settings->credential ? "credential" : "token");
+    return code;
+}
+
 /* Posts the form; the lock is held. */
 static enum cv_code ask_for_token(struct cv_rest_catalog *catalog, const struct cv_buf *form,
                                   const char *bearer, struct cv_arena *arena, struct cv_error *err)
@@ -90,6 +106,7 @@ static enum cv_code ask_for_token(struct cv_rest_catalog *catalog, const struct 
     CV_CLEANUP(cv_http_response_release) struct cv_http_response response = {0};
     const struct cv_rest_settings *settings = &catalog->settings;
     struct cv_rest_token_reply reply;
+    enum cv_code code;
     struct cv_rest_call call = {.verb = CV_REST_READ,
                                 .kind = CV_REQUEST_TOKEN,
                                 .method = "POST",
@@ -104,9 +121,14 @@ static enum cv_code ask_for_token(struct cv_rest_catalog *catalog, const struct 
         call.url = cv_arena_printf(arena, "%s/v1/oauth/tokens", catalog->uri);
     else if (!strstr(call.url, "://")) /* beside the catalog */
         call.url = cv_arena_printf(arena, "%s/%s", catalog->uri, call.url + (*call.url == '/'));
-    CV_DO(cv_rest_send(catalog, &call, &response, NULL, err));
-    CV_TRY(cv_rest_read_token(response.body.data, response.body.length, &reply, err), err,
-           "getting a token");
+    code = cv_rest_send(catalog, &call, &response, NULL, err);
+    if (code != CV_OK)
+        return fail_token(settings, &response, code, err);
+    code = cv_rest_read_token(response.body.data, response.body.length, &reply, err);
+    if (code != CV_OK) {
+        cv_context(err, "getting a token");
+        return fail_token(settings, &response, code, err);
+    }
     if (response.body.data)
         explicit_bzero(response.body.data, response.body.length);
     set_token(catalog, reply.token, reply.expires_in_s);
@@ -195,7 +217,8 @@ bool cv_rest_token_renew(struct cv_rest_catalog *catalog, uint64_t version, stru
     if (!renewed && (catalog->settings.credential || can_exchange(catalog))) {
         renewed = renew_locked(catalog, &own) == CV_OK;
         if (!renewed)
-            cv_hint(err, "another token could not be got either: %.300s", own.message);
+            cv_hint(err, "check `%s`; another token could not be got either: %.300s",
+                    catalog->settings.credential ? "credential" : "token", own.message);
     }
     (void)pthread_mutex_unlock(&catalog->token_lock);
     return renewed;

@@ -4,6 +4,8 @@
  * and what the server insists on. Asked for once, before the first use. */
 #include "catalog/rest/rest_int.h"
 
+#include "base/error_part.h"
+
 #include "storage/sign.h"
 
 #include <stdlib.h>
@@ -69,11 +71,41 @@ static enum cv_code use_config(struct cv_rest_catalog *catalog,
     return cv_rest_auth_init(catalog, err);
 }
 
+static void tell_elsewhere(struct cv_error *err)
+{
+    cv_error_set_part(err, CV_PART_SERVICE);
+    cv_hint(err, "see that `uri` is the address of a REST catalog, with its path before /v1");
+}
+
+/* Who understood the question and cannot answer it does not know the warehouse. */
+static enum cv_code fail_config(const struct cv_rest_catalog *catalog,
+                                const struct cv_http_response *response, enum cv_code code,
+                                struct cv_error *err)
+{
+    char text[512];
+
+    if (!err || cv_error_part_name(err) || response->status < 400 || response->status >= 500 ||
+        code == CV_AUTH || cv_retry_status(response->status))
+        return code;
+    cv_rest_read_error(response->body.data, response->body.length, text);
+    if (!*text) {
+        tell_elsewhere(err);
+    } else {
+        cv_error_set_part(err, CV_PART_WAREHOUSE);
+        if (catalog->warehouse)
+            cv_hint(err, "does the catalog have the `warehouse` %.200s?", catalog->warehouse);
+        else
+            cv_hint(err, "most catalogs want to be told a `warehouse`");
+    }
+    return code;
+}
+
 static enum cv_code ask(struct cv_rest_catalog *catalog, struct cv_error *err)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     CV_CLEANUP(cv_http_response_release) struct cv_http_response response = {0};
     CV_CLEANUP(cv_rest_config_reply_release) struct cv_rest_config_reply reply = {0};
+    enum cv_code code;
     struct cv_rest_call call = {.verb = CV_REST_READ,
                                 .kind = CV_REQUEST_CATALOG_READ,
                                 .method = "GET",
@@ -83,9 +115,15 @@ static enum cv_code ask(struct cv_rest_catalog *catalog, struct cv_error *err)
     if (catalog->warehouse)
         call.url = cv_arena_printf(&arena, "%s?warehouse=%s", call.url,
                                    cv_uri_encode(catalog->warehouse, false, &arena));
-    CV_DO(cv_rest_send(catalog, &call, &response, NULL, err));
-    CV_TRY(cv_rest_read_config(response.body.data, response.body.length, &reply, err), err,
-           "configuration of the server");
+    code = cv_rest_send(catalog, &call, &response, NULL, err);
+    if (code != CV_OK)
+        return fail_config(catalog, &response, code, err);
+    code = cv_rest_read_config(response.body.data, response.body.length, &reply, err);
+    if (code != CV_OK) {
+        cv_context(err, "configuration of the server");
+        tell_elsewhere(err);
+        return code;
+    }
     return use_config(catalog, &reply, err);
 }
 
@@ -101,9 +139,5 @@ enum cv_code cv_rest_configure(struct cv_rest_catalog *catalog, struct cv_error 
         catalog->configured = code == CV_OK;
     }
     (void)pthread_mutex_unlock(&catalog->configure_lock);
-    if (code == CV_NOT_FOUND)
-        cv_hint(err, catalog->warehouse ? "is `uri` a REST catalog, and does it have this "
-                                          "`warehouse`?"
-                                        : "is `uri` a REST catalog? some need `warehouse`");
     return code;
 }

@@ -4,6 +4,8 @@
  * specification). A body may be missing or HTML: the status alone decides. */
 #include "catalog/rest/rest_int.h"
 
+#include "base/error_part.h"
+
 #define ANY     31u
 #define READ    (1u << CV_REST_READ)
 #define CREATE  (1u << CV_REST_CREATE)
@@ -49,6 +51,8 @@ enum cv_code cv_rest_fail(const struct cv_rest_call *call, const struct cv_http_
                   *text ? ", " : "", text);
     if (meaning->hint)
         cv_hint(err, "%s", meaning->hint);
+    if (response->status == 401 || response->status == 419)
+        cv_error_set_part(err, CV_PART_AUTHORIZATION);
     if (err && meaning->code == CV_CATALOG && cv_retry_status(response->status))
         err->flags |= CV_ERROR_RETRIABLE;
     return meaning->code;

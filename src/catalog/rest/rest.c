@@ -50,6 +50,7 @@ static enum cv_code init(struct cv_rest_catalog *catalog, const struct cv_proper
     cv_properties_copy(&catalog->properties, properties);
     CV_DO(cv_rest_settings_read(properties, &catalog->arena, &catalog->settings, err));
     config.ca_file = catalog->settings.ca_file;
+    config.ca_option = "ssl.cabundle";
     config.connect_timeout_ms = catalog->settings.connect_timeout_ms;
     config.timeout_ms = catalog->settings.timeout_ms;
     return cv_http_client_new(&config, &catalog->http, err);
@@ -118,11 +119,7 @@ static enum cv_code rest_check(struct cv_catalog *base, cv_catalog_report *repor
     const char *prefix;
 
     if (cv_rest_configure(catalog, &own) != CV_OK) {
-        const char *probe = own.code == CV_AUTH        ? "authorization"
-                            : own.code == CV_NOT_FOUND ? "warehouse"
-                                                       : "server";
-
-        report(context, probe, NULL, &own);
+        report(context, own.code == CV_AUTH ? "authorization" : "server", NULL, &own);
         if (err)
             *err = own;
         return own.code;
@@ -131,6 +128,9 @@ static enum cv_code rest_check(struct cv_catalog *base, cv_catalog_report *repor
     report(context, "authorization", auth_text(catalog), NULL);
     prefix = catalog->settings.prefix;
     if (cv_rest_try_listing(catalog, &own) != CV_OK) {
+        if (own.code == CV_NOT_FOUND)
+            cv_hint(&own, "the catalog knows no such `prefix`: leave it out, its configuration "
+                          "tells the right one");
         report(context, own.code == CV_AUTH ? "authorization" : "prefix", NULL, &own);
         if (err)
             *err = own;

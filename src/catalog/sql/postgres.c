@@ -4,6 +4,7 @@
  * at a stop of the process. A statement goes out once: where its answer is lost after it was sent,
  * what it wrote may be there (CV_UNKNOWN) and only a statement that reads is sent again. The server
  * gives a statement up before calve does, so that it cannot be applied long after. */
+#include "base/error_part.h"
 #include "base/stop.h"
 #include "base/time.h"
 #include "catalog/sql/database.h"
@@ -26,7 +27,6 @@ struct postgres_database {
     PGconn *connection; /* NULL until needed, and after it broke */
     bool has_tables;    /* as the connection found it */
     bool was_connected; /* since then an outage is waited out */
-    const char *failed; /* what stood in the way of a connection, for check() */
 };
 
 /* What became of a statement. */
@@ -136,21 +136,25 @@ static enum cv_code classify_words(struct postgres_database *database, const cha
     static const char *const settings[] = {"invalid ", "private key file"};
 
     if (contains_any(message, names, 1)) {
-        database->failed = "dns";
+        cv_error_set_part(err, CV_PART_DNS);
         cv_hint(err, "the host's name is not known to DNS: see the catalog's `uri`");
         return CV_IO;
     }
     if (contains_any(message, tls, 2)) {
-        database->failed = "tls";
+        cv_error_set_part(err, CV_PART_TLS);
         cv_hint(err, "TLS: see sslmode and sslrootcert in the catalog's `uri`");
         return CV_AUTH;
     }
     if (contains_any(message, passwords, 2)) {
-        database->failed = "authorization";
+        cv_error_set_part(err, CV_PART_AUTHORIZATION);
         cv_hint(err, "give it in the catalog's `uri`, by jdbc.password or PGPASSWORD");
         return CV_AUTH;
     }
-    return contains_any(message, settings, 2) ? CV_CONFIG : CV_IO;
+    if (contains_any(message, settings, 2))
+        return CV_CONFIG;
+    cv_error_set_part(err, CV_PART_CONNECTION);
+    cv_hint(err, "check that the server runs and can be reached from here");
+    return CV_IO;
 }
 
 static enum cv_code fail_connect(struct postgres_database *database, struct cv_error *err)
@@ -167,12 +171,11 @@ static enum cv_code fail_connect(struct postgres_database *database, struct cv_e
         code = classify_words(database, message, err);
     } else if (strncmp(sqlstate, "28", 2) == 0) {
         code = CV_AUTH;
-        database->failed = "authorization";
+        cv_error_set_part(err, CV_PART_AUTHORIZATION);
         cv_hint(err, "see user and password in the catalog's `uri` (or jdbc.user, jdbc.password), "
                      "and the server's pg_hba.conf");
     } else if (strcmp(sqlstate, "3D000") == 0) {
         code = CV_CONFIG;
-        database->failed = "database";
         cv_hint(err, "make the database, or name another one in the catalog's `uri`");
     } else if (strcmp(sqlstate, "42501") == 0) {
         code = CV_AUTH;
@@ -581,10 +584,9 @@ static enum cv_code postgres_check(struct cv_sql_database *base, cv_catalog_repo
     struct cv_error own = CV_ERROR_INIT;
     enum cv_code code;
 
-    database->failed = "server";
     code = connect_once(database, &own);
     if (code != CV_OK) {
-        report(context, database->failed, NULL, &own);
+        report(context, code == CV_IO ? "connection" : "database", NULL, &own);
         if (err)
             *err = own;
         return code;
