@@ -19,9 +19,14 @@ static const char *without_scheme(const char *location)
                : location;
 }
 
+/* A folder may be written without the slash that its prefix ends with. */
 static bool has_prefix(const char *location, const char *prefix)
 {
-    return cv_text_starts_with(without_scheme(location), prefix);
+    const char *path = without_scheme(location);
+    const size_t length = strlen(path);
+
+    return cv_text_starts_with(path, prefix) ||
+           (length && strncmp(path, prefix, length) == 0 && strcmp(prefix + length, "/") == 0);
 }
 
 struct s3_source *s3_source_for(struct s3_store *store, const char *location)

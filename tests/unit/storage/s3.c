@@ -296,7 +296,7 @@ static void ended_credentials_are_renewed_once(void **state)
  * them, and a session token of its own is not mixed with them. */
 static void a_grant_is_all_that_is_needed(void **state)
 {
-    struct cv_store_grant vended = {.prefix = (char *)"s3://b/t"};
+    struct cv_store_grant vended = {.prefix = (char *)"s3://b/t/"};
     struct cv_store_grants grants = {&vended, 1};
     struct cv_properties own = {0};
     struct cv_store_config config = {.properties = &own, .grants = &grants};
@@ -319,6 +319,8 @@ static void a_grant_is_all_that_is_needed(void **state)
         CV_ASSERT_OK(read_key(store, "t/k"), &err);
         assert_non_null(strstr(script_get(&server, "GET", i)->head, "/eu-north-1/s3/"));
         assert_null(strstr(script_get(&server, "GET", i)->head, "other's"));
+        assert_ptr_equal(s3_source_for((struct s3_store *)store, "s3://b/t"),
+                         ((struct s3_store *)store)->sources); /* to list the folder, too */
         cv_store_free(store);
         cv_properties_set(&own, "s3.access-key-id", "OWN");
         cv_properties_set(&own, "s3.secret-access-key", "s");
