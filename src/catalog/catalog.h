@@ -76,6 +76,7 @@ struct cv_catalog_ops {
     const char *type;     /* "sql", "hadoop", "rest" */
     bool fixed_layout;    /* metadata is always in <location>/metadata, its names come again */
     bool writes_metadata; /* the catalog checks each change and makes the metadata file */
+    bool plain_metadata;  /* metadata files are never compressed, whatever the table says */
     const struct cv_option_table *options; /* of this type alone; NULL = none */
     /* `properties` are all of the configuration, each key known. */
     enum cv_code (*open)(const char *name, const struct cv_catalog_settings *settings,

@@ -113,7 +113,14 @@ static enum cv_code put_marker(const struct cv_checkpoint *checkpoint, struct cv
     CV_DO(cv_fault_pass("rebase-staged", err));
     code = cv_checkpoint_write_file(checkpoint, REBASE_NAME, marker->data, marker->length,
                                     CV_PUT_NEW, err);
-    return code == CV_EXISTS ? fail_used(checkpoint, REBASE_NAME, err) : code;
+    if (code == CV_EXISTS)
+        return fail_used(checkpoint, REBASE_NAME, err);
+    CV_DO(code);
+    /* who made the logs anew between the look and the put is through: the name was free */
+    code = check_unchanged(checkpoint, err);
+    if (code != CV_OK)
+        (void)cv_checkpoint_remove_file(checkpoint, REBASE_NAME, NULL);
+    return code;
 }
 
 enum cv_code cv_checkpoint_rebase_stored(struct cv_checkpoint *checkpoint,

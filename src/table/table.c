@@ -102,6 +102,7 @@ enum cv_code cv_table_write_metadata(struct cv_catalog *catalog, struct cv_store
     bool gzip;
 
     CV_DO(wants_gzip(metadata, &gzip, err));
+    gzip &= !catalog->ops->plain_metadata;
     cv_table_metadata_write(metadata, &text);
     CV_DO(cv_buf_check(&text, "the table's metadata", err));
     if (gzip) {

@@ -7,7 +7,6 @@
 #include "catalog/hadoop/hadoop_int.h"
 
 #include "base/random.h"
-#include "codec/compress.h"
 
 #include <stdlib.h>
 
@@ -155,18 +154,6 @@ static enum cv_code objects_load(struct cv_catalog *base, const struct cv_table_
     return CV_OK;
 }
 
-static enum cv_code read_plain(struct cv_store *store, const char *location, struct cv_buf *plain,
-                               struct cv_error *err)
-{
-    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
-
-    CV_DO(cv_store_read(store, location, CV_METADATA_BYTES_MAX, &bytes, err));
-    if (bytes.length > 2 && bytes.data[0] == 0x1f && bytes.data[1] == 0x8b)
-        return cv_decompress(CV_CODEC_GZIP, bytes.data, bytes.length, SIZE_MAX, plain, err);
-    cv_buf_append(plain, bytes.data, bytes.length);
-    return CV_OK;
-}
-
 /* After a put without a good answer: only some failures tell that the file is not there, and none
  * does where an attempt before it has no answer. */
 static bool is_certain(enum cv_code code, const struct cv_error *failure)
@@ -178,13 +165,13 @@ static bool is_certain(enum cv_code code, const struct cv_error *failure)
 }
 
 static enum cv_code put_version(struct objects_catalog *catalog, const char *target,
-                                const struct cv_buf *plain, struct cv_error *err)
+                                const struct cv_buf *bytes, struct cv_error *err)
 {
     struct cv_error failure = CV_ERROR_INIT;
     enum cv_code code;
 
     cv_request_count(&catalog->base.counts, CV_REQUEST_CATALOG_COMMIT);
-    code = cv_store_put(catalog->store, target, plain->data, plain->length, CV_PUT_NEW, &failure);
+    code = cv_store_put(catalog->store, target, bytes->data, bytes->length, CV_PUT_NEW, &failure);
     if (code == CV_OK)
         return CV_OK;
     if (code == CV_EXISTS)
@@ -220,7 +207,7 @@ static enum cv_code publish(struct objects_catalog *catalog, const char *next, i
                             struct cv_arena *arena, struct cv_catalog_entry *ret_entry,
                             struct cv_error *err)
 {
-    CV_CLEANUP(cv_buf_release) struct cv_buf plain = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
+    CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(CV_METADATA_BYTES_MAX);
     const char *folder = cv_arena_strndup(arena, next, (size_t)(strrchr(next, '/') - next));
     const char *number = cv_arena_printf(arena, "%lld", (long long)version);
     const char *target =
@@ -230,8 +217,8 @@ static enum cv_code publish(struct objects_catalog *catalog, const char *next, i
     CV_DO(version_file(catalog, folder, version, arena, &taken, err));
     if (taken)
         return cv_fail(err, CV_CONFLICT, "another commit was first: %s exists", taken);
-    CV_DO(read_plain(catalog->store, next, &plain, err));
-    CV_DO(put_version(catalog, target, &plain, err));
+    CV_DO(cv_store_read(catalog->store, next, CV_METADATA_BYTES_MAX, &bytes, err));
+    CV_DO(put_version(catalog, target, &bytes, err));
     CV_DO(check_newest(catalog, folder, version, arena, err));
     (void)cv_store_remove(catalog->store, next, NULL);
     /* best effort: readers probe on from an old hint */
@@ -401,6 +388,7 @@ static enum cv_code objects_check(struct cv_catalog *base, cv_catalog_report *re
 static const struct cv_catalog_ops objects_ops = {
     .type = "hadoop",
     .fixed_layout = true,
+    .plain_metadata = true,
     .load = objects_load,
     .create = objects_create,
     .commit = objects_commit,

@@ -6,7 +6,7 @@
 
 #include "http_script.h"
 
-#include "catalog/catalog.h"
+#include "table/table.h"
 
 #define FOLDER "/b/wh/shop/orders/metadata"
 #define META   "{\"format-version\":2}"
@@ -170,6 +170,34 @@ static void a_version_that_was_cleaned_up_is_no_success(void **state)
     assert_int_equal(script_count(&server, "PUT " FOLDER "/version-hint.text"), 0);
 }
 
+/* The file that is written first has the bytes, so that a landed version is known by them. */
+static void metadata_is_plain(void **state)
+{
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    struct cv_partition_spec spec = {0};
+    struct cv_schema schema;
+    const struct script_request *put;
+    struct cv_table *table;
+
+    (void)state;
+    rule("PUT " FOLDER "/.calve-probe-", 200, NULL, 1);
+    rule("PUT " FOLDER "/.calve-probe-", 412, NULL, 1);
+    rule("DELETE ", 204, NULL, 0);
+    rule("PUT ", 200, NULL, 0);
+    rule("GET " FOLDER "/version-hint.text", 404, NULL, 0);
+    rule("GET /b?", 200, "<ListBucketResult></ListBucketResult>", 0);
+    rule("GET " FOLDER "/", 200, META, 0);
+    cv_properties_set(&properties, "write.metadata.compression-codec", "gzip");
+    CV_ASSERT_OK(cv_schema_read_ddl("n bigint", &arena, &schema, &err), &err);
+    CV_ASSERT_OK(cv_table_create(catalog, "lake.shop.orders", &schema, &spec, &properties, NULL,
+                                 &table, &err),
+                 &err);
+    put = script_get(&server, "PUT ", 0);
+    assert_null(strstr(put->head, ".gz."));
+    assert_int_equal(put->body.data[0], '{');
+    cv_table_free(table);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -182,6 +210,7 @@ int main(void)
         TEST(an_own_version_that_cannot_be_read_is_unknown),
         TEST(a_lost_answer_to_an_own_version_is_success),
         TEST(a_version_that_was_cleaned_up_is_no_success),
+        TEST(metadata_is_plain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -414,6 +414,44 @@ static void of_two_that_make_logs_anew_in_a_store_one_ends(void **state)
     cv_checkpoint_release(&first);
 }
 
+static const struct cv_store_ops *plain_ops;
+static struct cv_checkpoint *rival; /* makes its logs just before the next put of a marker */
+
+static enum cv_code put_after_rival(struct cv_store *store, const char *location, const void *bytes,
+                                    size_t length, enum cv_put how, struct cv_error *error)
+{
+    struct cv_checkpoint *first = rival;
+
+    if (first && cv_text_ends_with(location, "/rebase")) {
+        rival = NULL;
+        make_anew(first);
+    }
+    return plain_ops->put(store, location, bytes, length, how, error);
+}
+
+static void who_looked_before_another_made_logs_leaves_them(void **state)
+{
+    struct cv_memo memo = {.job = "j", .table = "t", .table_uuid = "u", .cluster_id = "c"};
+    struct cv_rebase made = {.query_id = "late", .batch = CV_BATCH_NONE, .memo = &memo};
+    struct cv_checkpoint first;
+    struct cv_checkpoint second;
+    struct cv_store_ops ops;
+
+    open_fresh(&first);
+    CV_ASSERT_OK(open_it(false, &second), &err);
+    plain_ops = second.store->ops;
+    ops = *plain_ops;
+    ops.put = put_after_rival;
+    second.store->ops = &ops;
+    rival = &first;
+    CV_ASSERT_FAILS(cv_checkpoint_rebase(&second, &made, &err), CV_LOCKED, "another process", &err);
+    assert_null(rival);
+    assert_made_anew(&first);
+    assert_file("metadata", "{\"id\":\"new\"}", 12);
+    cv_checkpoint_release(&second);
+    cv_checkpoint_release(&first);
+}
+
 static void a_damaged_entry_is_moved_aside(void **state)
 {
     struct cv_offset_log_entry entry = {0};
@@ -519,6 +557,7 @@ int main(void)
         IN_BOTH(logs_are_made_anew_and_the_old_ones_kept),
         IN_BOTH(a_crash_leaves_the_old_logs_or_the_new_ones),
         IN_STORE(of_two_that_make_logs_anew_in_a_store_one_ends),
+        IN_STORE(who_looked_before_another_made_logs_leaves_them),
         IN_BOTH(a_damaged_entry_is_moved_aside),
         IN_FOLDER(hadoops_stale_checksums_go),
         IN_BOTH(the_memo_comes_back),
