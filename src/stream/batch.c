@@ -297,6 +297,7 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
     cv_offsets_write_json(end, &offsets);
     append.query_id = engine->checkpoint.query_id;
     append.epoch = engine->next_batch;
+    append.last_epoch = engine->memo.snapshot_epoch;
     append.job = engine->job->options.job;
     append.cluster_id = cv_source_cluster_id(engine->source);
     append.offsets_json = cv_buf_text(&offsets);

@@ -19,6 +19,22 @@ struct appending {
     int64_t last_snapshot_id; /* where the table already has this epoch */
 };
 
+/* A catalog that lost commits (a standby that took over, a database restored) names an older state,
+ * in which the rows of an epoch that was committed are missing. */
+static enum cv_code fail_older(const struct cv_append *append, const struct cv_table *table,
+                               const struct cv_snapshot *snapshot, int64_t epoch,
+                               struct cv_error *err)
+{
+    (void)cv_fail(err, CV_CONTRADICTION,
+                  "table %s is at epoch %lld of query %s (snapshot %lld), but epoch %lld was "
+                  "committed: did the catalog go back to an older state?",
+                  table->name.table, (long long)epoch, append->query_id, (long long)snapshot->id,
+                  (long long)append->last_epoch);
+    cv_hint(err, "start again with --resume-from=table to read what it lost once more, or with "
+                 "--resume-from=checkpoint to go on without it");
+    return CV_CONTRADICTION;
+}
+
 /* Is this epoch in already? Another process of the same query may have gone on meanwhile. */
 static enum cv_code check_epoch(struct appending *a, const struct cv_table *table,
                                 const struct cv_table_metadata *metadata, bool *ret_done,
@@ -43,6 +59,8 @@ static enum cv_code check_epoch(struct appending *a, const struct cv_table *tabl
                      "copy; end the one that should not run");
         return CV_CONTRADICTION;
     }
+    if (snapshot && epoch < append->last_epoch)
+        return fail_older(append, table, snapshot, epoch, err);
     *ret_done = epoch == append->epoch;
     if (*ret_done)
         a->last_snapshot_id = snapshot->id;

@@ -179,6 +179,21 @@ def test_rolled_back_while_it_runs(lake, broker, topic, job):
     assert ids(lake) == list(range(4))
 
 
+def test_a_catalog_that_goes_back_while_it_runs(lake, broker, topic, job):
+    """A standby that took over without the last commits, a database restored from a copy: their rows are read again."""
+    with job.start() as running:
+        places = []
+        for n in range(2):
+            produce(broker.bootstrap, topic, values(n, n + 1))
+            running.wait_for(lambda n=n: len(snapshots(lake, "db.t")) == n + 1, 20, f"batch {n}")
+            places += lake.backend_sql("SELECT metadata_location FROM iceberg_tables")
+        lake.backend_sql("UPDATE iceberg_tables SET metadata_location = ?", places[0])
+        produce(broker.bootstrap, topic, values(2, 3))
+        assert running.wait(20) == 3 and "older state" in running.log(), running.log()
+    job.run("--available-now", "--resume-from=table").check()
+    assert ids(lake) == [0, 1, 2]
+
+
 def test_history_expired_while_it_runs(lake, broker, topic, job):
     import pyarrow as pa
 

@@ -173,6 +173,26 @@ static void an_epoch_is_committed_once(void **state)
     assert_false(again.already_done);
 }
 
+/* The catalog was set back to where it was before epoch 3. */
+static void a_table_in_an_older_state_is_noticed(void **state)
+{
+    struct cv_table *table = fixture_table(&f, "", NULL, 0);
+    struct cv_append append = {.query_id = "q-1",
+                               .epoch = 4,
+                               .last_epoch = 3,
+                               .job = "orders",
+                               .cluster_id = "cluster",
+                               .offsets_json = "{\"orders\":{\"0\":9}}"};
+    struct cv_append_result result;
+
+    (void)state;
+    CV_ASSERT_OK(fixture_append(&f, table, 1, 2, &result), &err);
+    CV_ASSERT_FAILS(cv_table_append(table, &append, &result, &err), CV_CONTRADICTION,
+                    "but epoch 3 was committed", &err);
+    append.last_epoch = 2;
+    CV_ASSERT_OK(cv_table_append(table, &append, &result, &err), &err);
+}
+
 /* The epoch of the query counts even with other writers' snapshots in between. */
 static void other_writers_do_not_hide_an_epoch(void **state)
 {
@@ -446,6 +466,7 @@ int main(void)
         TEST(manifests_of_the_parent_stay),
         TEST(a_second_reader_sees_the_same),
         TEST(an_epoch_is_committed_once),
+        TEST(a_table_in_an_older_state_is_noticed),
         TEST(other_writers_do_not_hide_an_epoch),
         TEST(an_append_without_files_carries_a_position),
         TEST(further_summary_keys_are_kept),
