@@ -3,9 +3,10 @@
  * Loading of jobs. */
 #include "stream/job.h"
 
+#include "data/spill.h"
+
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #define JOB(field)  offsetof(struct cv_job_options, field)
@@ -176,11 +177,10 @@ static enum cv_code check_name(const char *name, struct cv_error *err)
 static void resolve_spill_directory(struct cv_job *job)
 {
     struct cv_arena *arena = &job->file.arena;
-    const char *temporary = getenv("TMPDIR");
 
     if (!job->options.spill_directory && job->checkpoint_stored)
         job->options.spill_directory = cv_arena_printf(
-            arena, "%s/calve-spill-%s", temporary ? temporary : "/tmp", job->options.job);
+            arena, "%s/calve-spill-%s", cv_spill_folder(NULL), job->options.job);
     else if (!job->options.spill_directory)
         job->options.spill_directory = cv_arena_printf(arena, "%s/spill", job->checkpoint);
     job->options.spill_directory =
