@@ -190,12 +190,13 @@ static bool has_two_names(const char *path)
 }
 
 /* Others may have gone on so far while this process stood still that its version's name was cleaned
- * up and free again. Such a version is none: a hint to it would turn the table back. */
+ * up and free again, as the one before it. Such a version is none: a hint to it would turn the
+ * table back. */
 static bool is_overtaken(const char *folder, int64_t version, struct cv_arena *arena)
 {
     int64_t newest = version;
 
-    if (read_hint(folder, arena) > version)
+    if (read_hint(folder, arena) > version && !version_file(folder, version - 1, arena))
         (void)current_file(folder, arena, &newest);
     return newest > version;
 }

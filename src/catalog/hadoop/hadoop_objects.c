@@ -184,20 +184,24 @@ static enum cv_code put_version(struct objects_catalog *catalog, const char *tar
 }
 
 /* Others may have gone on so far while the put was on its way that its name was cleaned up and free
- * again. Such a version is none: nobody reads it, and a hint to it would turn the table back. */
+ * again, as the one before it. Such a version is none: nobody reads it, and a hint to it would turn
+ * the table back. */
 static enum cv_code check_newest(struct objects_catalog *catalog, const char *folder,
                                  int64_t version, struct cv_arena *arena, struct cv_error *err)
 {
     const char *newest = NULL;
+    const char *base = NULL;
     int64_t hint = -1;
     enum cv_code code = read_hint(catalog, folder, arena, &hint, err);
 
     if (code == CV_OK && hint <= version)
         return CV_OK;
     if (code == CV_OK)
+        code = version_file(catalog, folder, version - 1, arena, &base, err);
+    if (code == CV_OK && !base)
         code = current_file(catalog, folder, arena, &newest, err);
-    if (code == CV_OK && newest && cv_metadata_file_version(newest, 1, '.') <= version)
-        return CV_OK; /* a hint to nowhere */
+    if (code == CV_OK && (base || (newest && cv_metadata_file_version(newest, 1, '.') <= version)))
+        return CV_OK; /* others went on from it, or it is a hint to nowhere */
     return cv_fail(err, CV_UNKNOWN, "version %lld was written, but the newest one is %s",
                    (long long)version, newest ? newest : "not known");
 }

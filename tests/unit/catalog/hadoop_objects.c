@@ -59,7 +59,7 @@ static void serve_a_table(void)
     rule("PUT " FOLDER "/.calve-probe-", 200, NULL, 1);
     rule("PUT " FOLDER "/.calve-probe-", 412, NULL, 1);
     rule("DELETE ", 204, NULL, 0);
-    rule("HEAD " FOLDER "/v5.metadata.json", 200, NULL, 0);
+    rule("HEAD " FOLDER "/v5.metadata.json", 200, NULL, 1);
     rule("GET " FOLDER "/next.metadata.json", 200, META, 0);
     rule("PUT " FOLDER "/version-hint.text", 200, NULL, 0);
 }
@@ -184,7 +184,7 @@ static void metadata_is_plain(void **state)
     rule("PUT " FOLDER "/.calve-probe-", 412, NULL, 1);
     rule("DELETE ", 204, NULL, 0);
     rule("PUT ", 200, NULL, 0);
-    rule("GET " FOLDER "/version-hint.text", 404, NULL, 0);
+    rule("GET " FOLDER "/version-hint.text", 404, "<Error><Code>NoSuchKey</Code></Error>", 0);
     rule("GET /b?", 200, "<ListBucketResult></ListBucketResult>", 0);
     rule("GET " FOLDER "/", 200, META, 0);
     cv_properties_set(&properties, "write.metadata.compression-codec", "gzip");
@@ -196,6 +196,20 @@ static void metadata_is_plain(void **state)
     assert_null(strstr(put->head, ".gz."));
     assert_int_equal(put->body.data[0], '{');
     cv_table_free(table);
+}
+
+/* Another commit was built on this one before the hint was looked at. */
+static void a_version_that_others_built_on_is_success(void **state)
+{
+    struct cv_catalog_entry entry;
+
+    (void)state;
+    serve_a_table();
+    rule("GET " FOLDER "/version-hint.text", 200, "5", 1);
+    rule("GET " FOLDER "/version-hint.text", 200, "7", 0);
+    rule("HEAD " FOLDER "/v5.metadata.json", 200, NULL, 0);
+    rule("PUT " FOLDER "/v6.metadata.json", 200, NULL, 0);
+    CV_ASSERT_OK(commit(&entry), &err);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -210,6 +224,7 @@ int main(void)
         TEST(an_own_version_that_cannot_be_read_is_unknown),
         TEST(a_lost_answer_to_an_own_version_is_success),
         TEST(a_version_that_was_cleaned_up_is_no_success),
+        TEST(a_version_that_others_built_on_is_success),
         TEST(metadata_is_plain),
     };
 

@@ -105,7 +105,8 @@ static void long_offsets_are_in_the_manifest_list(void **state)
 static void offsets_are_stored_compact_and_must_be_json(void **state)
 {
     struct cv_append_result result;
-    const struct cv_append bad = {NULL, 0, "q-1", 0, "orders", NULL, "{\"orders\":", NULL, false};
+    const struct cv_append bad = {
+        .query_id = "q-1", .job = "orders", .offsets_json = "{\"orders\":"};
     struct cv_position p;
 
     (void)state;
