@@ -19,7 +19,7 @@ typedef enum cv_code take_item(const struct lister *lister, const struct s3_list
 
 struct lister {
     struct s3_store *store;
-    const char *location; /* the prefix as it was given */
+    const char *location; /* the folder's, with a slash at its end: credentials may be for below */
     struct s3_location at;
     char root[S3_BUCKET_BYTES_MAX + 16]; /* "s3://bucket/" in the prefix's own scheme */
     const char *folder;                  /* the key with a slash at its end; "" = the bucket */
@@ -61,6 +61,7 @@ static enum cv_code begin_list(struct lister *lister, struct s3_store *store, co
     lister->folder = length && lister->at.key[length - 1] != '/' && !lister->one_key
                          ? cv_arena_printf(arena, "%s/", lister->at.key)
                          : lister->at.key;
+    lister->location = cv_arena_printf(arena, "%s%s", lister->root, lister->folder);
     return CV_OK;
 }
 

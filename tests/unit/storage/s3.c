@@ -565,7 +565,7 @@ static void listing_goes_on_and_decodes(void **state)
     script_reset(&server);
     rule("GET", 200, NULL, "not XML");
     CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
-                    "cannot list s3://b/t: answer is not XML", &err);
+                    "cannot list s3://b/t/: answer is not XML", &err);
     script_reset(&server);
     rule_once("GET", 200, NULL, ERROR("SlowDown"));
     rule("GET", 200, NULL, ERROR("AccessDenied"));
@@ -595,6 +595,24 @@ static void listing_goes_on_and_decodes(void **state)
 #define PAGE(keys, token)                                                                          \
     "<ListBucketResult>" keys "<IsTruncated>true</IsTruncated><NextContinuationToken>" token       \
     "</NextContinuationToken></ListBucketResult>"
+/* Credentials for all below a folder serve to list the folder. */
+static void a_folder_is_listed_by_what_is_vended_below(void **state)
+{
+    struct cv_store_grant vended = {.prefix = (char *)"s3://b/t/"};
+    struct cv_store_grants grants = {&vended, 1};
+    struct listing listing = {""};
+    struct cv_store *store;
+
+    (void)state;
+    cv_properties_set(&vended.properties, "s3.access-key-id", "VENDED");
+    cv_properties_set(&vended.properties, "s3.secret-access-key", "s");
+    store = open_with(NULL, 0, &grants, NULL);
+    rule("*Credential=VENDED/", 200, NULL, "<ListBucketResult></ListBucketResult>");
+    CV_ASSERT_OK(cv_store_list(store, "s3://b/t", take_file, &listing, &err), &err);
+    cv_store_free(store);
+    cv_properties_release(&vended.properties);
+}
+
 #define ITEM(key) "<Contents><Key>" key "</Key><Size>1</Size></Contents>"
 
 /* A service that goes round ends the listing; an empty page that goes on does not. */
@@ -608,13 +626,13 @@ static void a_listing_that_goes_round_is_refused(void **state)
     rule("*continuation-token=b&", 200, NULL, PAGE("", "c"));
     rule("GET /b?encoding-type", 200, NULL, PAGE(ITEM("t/a"), "b"));
     CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
-                    "cannot list s3://b/t: the service gives a page again", &err);
+                    "cannot list s3://b/t/: the service gives a page again", &err);
     assert_in_range(script_total(&server), 4, 8);
     script_reset(&server);
     rule("*continuation-token=a&", 200, NULL, PAGE("", "b"));
     rule("GET", 200, NULL, PAGE("", "a"));
     CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_LIMIT,
-                    "cannot list s3://b/t: 1001 pages one after the other are empty", &err);
+                    "cannot list s3://b/t/: 1001 pages one after the other are empty", &err);
     cv_store_free(store);
 }
 
@@ -855,6 +873,7 @@ int main(void)
         cmocka_unit_test(a_lost_answer_to_put_new_is_settled),
         cmocka_unit_test(a_store_that_ignores_the_condition_is_refused),
         cmocka_unit_test(listing_goes_on_and_decodes),
+        cmocka_unit_test(a_folder_is_listed_by_what_is_vended_below),
         cmocka_unit_test(a_listing_that_goes_round_is_refused),
         cmocka_unit_test(open_uploads_are_listed_and_aborted),
         cmocka_unit_test(many_are_deleted_in_batches),
