@@ -113,7 +113,6 @@ static const char *auth_text(const struct cv_rest_catalog *catalog)
 static enum cv_code rest_check(struct cv_catalog *base, cv_catalog_report *report, void *context,
                                struct cv_error *err)
 {
-    CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
     struct cv_rest_catalog *catalog = (struct cv_rest_catalog *)base;
     struct cv_error own = CV_ERROR_INIT;
     const char *prefix;
