@@ -36,11 +36,12 @@ def test_five_hundred_open_partitions(lake, broker, topics, campaign):
     lake.only("rest", why="it is about uploads to S3")
     rounds, size, memory = (270, 8000, 256) if campaign else (25, 4000, 96)
     topic = topics.create("uploads-many", 4)
+    made = texts(rounds * PARTITIONS, size)
     for start in range(0, rounds, 10):
         numbers = [n * PARTITIONS + p for n in range(start, min(start + 10, rounds)) for p in range(PARTITIONS)]
         # Rows come in no order of their partitions.
         rows = [f'{{"id": {i}, "p": {i * 7919 % PARTITIONS}, "text": "{text}"}}'
-                for i, text in zip(numbers, texts(len(numbers), size))]  # fmt: skip
+                for i, text in zip(numbers, made)]  # fmt: skip
         produce(broker.bootstrap, topic, [Record(row.encode(), partition=n % 4) for n, row in enumerate(rows)], "lz4")
     lake.create_table("db.t", "id bigint, p int, text string", "p")
     lake.calve_properties = {"s3.multipart.part-size-bytes": PART}
