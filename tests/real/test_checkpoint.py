@@ -181,14 +181,17 @@ def test_calve_finishes_the_batch_that_spark_began(lake, broker, topic, job, spa
 
 
 def test_old_entries_are_cleaned_as_spark_does(lake, broker, topic, job):
-    """N-100..N in offsets, N-100..N in commits after the last batch; sources/0/0 and metadata stay."""
-    produce(broker.bootstrap, topic, values(0, 110))
+    """N-100..N in offsets, N-100..N in commits after the last batch; sources/0/0 and metadata stay. In a store, where a
+    request deletes many, those of up to 15 batches more may wait for it."""
+    count, more = (110, 0) if lake.storage == "local" else (130, 15)
+    produce(broker.bootstrap, topic, values(0, count))
     job.config["source"]["maxOffsetsPerTrigger"] = 1
     job.write().run(timeout=120).check()
-    assert job.log_ids("offsets") == list(range(9, 110))
-    assert job.log_ids("commits") == list(range(9, 110))
+    kept = job.log_ids("offsets")
+    assert kept == list(range(kept[0], count)) and count - 101 - more <= kept[0] <= count - 101
+    assert job.log_ids("commits") == kept
     assert (job.checkpoint / "sources" / "0" / "0").exists() and (job.checkpoint / "metadata").exists()
-    assert ids(lake) == list(range(110))
+    assert ids(lake) == list(range(count))
 
 
 def test_unknown_version_is_refused(lake, broker, topic, job):

@@ -76,7 +76,8 @@ class Foreign(threading.Thread):
     """Another program: does its work again and again until it is stopped, and counts what it could commit. That it
     loses to others is the ordinary rule of optimistic concurrency, and so is that a snapshot it reads expires."""
 
-    EXPECTED = ("conflict", "commitfailed", "validationexception", "filenotfound", "notfoundexception")
+    EXPECTED = ("conflict", "commitfailed", "validationexception", "filenotfound", "notfoundexception",
+                "nosuchkeyexception", "concurrently modified")  # fmt: skip
 
     def __init__(self, work):
         super().__init__(daemon=True)
@@ -120,7 +121,8 @@ def spark_work(spark, lake, table):
             spark.sql(f"CALL {lake.name}.system.rewrite_data_files(table => 'shop.orders', "
                       "options => map('min-input-files', '2'))")  # fmt: skip
         if turn % 4 == 2:
-            spark.sql(f"MERGE INTO {table} t USING VALUES ({number}L), ({number - 2}L) s(id) ON t.id = s.id "
+            both = f"SELECT {number}L AS id UNION ALL SELECT {number - 2}L"
+            spark.sql(f"MERGE INTO {table} t USING ({both}) s ON t.id = s.id "
                       f"WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s.id = {number}L THEN "
                       f"INSERT (id, day, ts) VALUES (s.id, {row})")  # fmt: skip
             return {number}, {number - 2}
@@ -203,14 +205,18 @@ def test_stream_among_writers(lake, broker, topics, topic, table, spark_or_none,
         assert read_everywhere(lake, "shop.orders", spark_or_none) == before
 
 
+# What maintenance says that lost to another writer.
+LOST = ("conflict", "validat", "vanish", "gone")
+
+
 def check_result(lake, job, sent, gone, added, log):
     assert ids(lake) == sorted((set(range(sent)) | added) - gone)
     check_table(lake, "shop.orders")
     assert events(job, "rewrite-data-files") and events(job, "expire-snapshots"), log
     late = [b["durationMs"] for b in job.batches()[1:] if b["durationMs"]["triggerExecution"] > 3000]
     assert not late, (late, log[-3000:])
-    assert all(e["error"] is None or "conflict" in e["error"] or "validat" in e["error"].lower() or "vanish"
-               in e["error"] or "gone" in e["error"] for e in events(job, changed=False)), events(job, changed=False)
+    failures = [e["error"] for e in events(job, changed=False) if e["error"]]
+    assert not [e for e in failures if not any(word in e.lower() for word in LOST)], failures
     assert position(lake, "shop.orders", job.name)["offsets"] == job.batches()[-1]["sources"][0]["endOffset"]
     assert len(snapshots(lake, "shop.orders")) < len(job.batches())
 
