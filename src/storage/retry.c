@@ -58,6 +58,15 @@ bool cv_retry_again(struct cv_retry *retry, int64_t retry_after_ms)
     return true;
 }
 
+enum cv_code cv_retry_give_up(enum cv_code code, struct cv_error *err)
+{
+    if (code == CV_OK || !cv_stop_requested(NULL))
+        return code;
+    if (err)
+        err->code = CV_CANCELLED;
+    return CV_CANCELLED;
+}
+
 bool cv_retry_status(int status)
 {
     return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||

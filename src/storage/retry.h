@@ -41,6 +41,10 @@ void cv_retry_begin(struct cv_retry *retry, const struct cv_retry_policy *policy
 /* After a failed attempt: waits and counts the next one; `retry_after_ms` -1 = the server did not
  * say. False: a limit is reached or the process shall end; the failure stands. */
 bool cv_retry_again(struct cv_retry *retry, int64_t retry_after_ms);
+/* What ends an operation that another attempt could have saved: its own failure `code`, or
+ * CV_CANCELLED (in `err` too, whose text stays) where the process shall end, since then nothing is
+ * wrong with what was asked. */
+enum cv_code cv_retry_give_up(enum cv_code code, struct cv_error *err);
 /* 408, 429, 500, 502, 503, 504: may be sent again when the request does not change anything twice.
  */
 bool cv_retry_status(int status);

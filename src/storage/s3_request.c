@@ -459,6 +459,7 @@ enum cv_code s3_send(struct s3_store *store, const struct s3_request *request,
         }
         if (code != CV_OK)
             cv_context(&failure, "cannot %s %s", request->action, request->location);
-        return fail_send(&call, code, retry.attempt, &failure, err);
+        code = fail_send(&call, code, retry.attempt, &failure, err);
+        return verdict == AGAIN ? cv_retry_give_up(code, err) : code;
     }
 }

@@ -11,8 +11,9 @@
 
 #include <stdlib.h>
 
-#define SECRET_BYTES_MIN 4 /* a shorter one would make a message unreadable and protects nothing   \
-                            */
+#define SECRET_BYTES_MIN                                                                           \
+    4 /* a shorter one would make a message unreadable and protects nothing                        \
+       */
 
 const char *cv_rest_url(const struct cv_rest_catalog *catalog, const char *path,
                         struct cv_arena *arena)
@@ -384,6 +385,8 @@ enum cv_code cv_rest_send(struct cv_rest_catalog *catalog, const struct cv_rest_
     if ((sending.lost && call->verb == CV_REST_COMMIT) ||
         (verdict == LOST && call->verb == CV_REST_CREATE))
         own.code = CV_UNKNOWN;
+    else if (verdict == AGAIN || verdict == LOST)
+        (void)cv_retry_give_up(own.code, &own);
     if (err)
         *err = own;
     return own.code;

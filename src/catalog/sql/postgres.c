@@ -25,7 +25,8 @@ struct postgres_database {
     struct cv_arena arena;
     struct cv_postgres_target target;
     PGconn *connection; /* NULL until needed, and after it broke */
-    bool has_tables;    /* as the connection found it */
+    bool has_tables;    /* iceberg_tables, as the connection found it */
+    bool has_all;       /* and iceberg_namespace_properties, which comes a moment later */
     bool was_connected; /* since then an outage is waited out */
 };
 
@@ -403,7 +404,8 @@ static enum cv_code set_up_session(struct postgres_database *database, struct cv
         " CASE WHEN (SELECT setting::bigint NOT BETWEEN 1 AND $1::text::bigint FROM pg_settings"
         " WHERE name = 'statement_timeout') THEN set_config('statement_timeout', $1, false) END,"
         " CASE WHEN current_setting('synchronous_commit') = 'off'"
-        " THEN set_config('synchronous_commit', 'on', false) END";
+        " THEN set_config('synchronous_commit', 'on', false) END,"
+        " to_regclass('iceberg_namespace_properties') IS NOT NULL";
     struct outcome outcome = {0};
     char timeout[32];
     const char *values[] = {timeout};
@@ -411,6 +413,7 @@ static enum cv_code set_up_session(struct postgres_database *database, struct cv
     (void)snprintf(timeout, sizeof timeout, "%lld", (long long)database->target.answer_ms * 2 / 3);
     CV_DO(send_statement(database, text, values, 1, &outcome, err));
     database->has_tables = *PQgetvalue(outcome.result, 0, 0) == 't';
+    database->has_all = database->has_tables && *PQgetvalue(outcome.result, 0, 4) == 't';
     if (database->has_tables)
         database->base.schema =
             *PQgetvalue(outcome.result, 0, 1) == 't' ? CV_SQL_SCHEMA_V1 : CV_SQL_SCHEMA_V0;
@@ -465,11 +468,11 @@ static enum cv_code open_once(struct postgres_database *database, bool create, s
     bool was_kept = database->connection != NULL;
 
     CV_DO(connect_once(database, err));
-    if (database->has_tables)
+    if (create ? database->has_all : database->has_tables)
         return CV_OK;
     if (was_kept) /* somebody may have made them since */
         CV_DO(set_up_session(database, err));
-    if (!database->has_tables && create)
+    if (!database->has_all && create)
         CV_DO(make_tables(database, err));
     if (!database->has_tables)
         return cv_fail(err, CV_NOT_FOUND, "%s holds no catalog tables yet",
@@ -506,6 +509,8 @@ static enum cv_code postgres_open(struct cv_sql_database *base, bool create, str
         if (code == CV_OK)
             return CV_OK;
         if (!again(database, &retry, failure.flags & CV_ERROR_RETRIABLE, false)) {
+            if (failure.flags & CV_ERROR_RETRIABLE)
+                code = cv_retry_give_up(code, &failure);
             if (err)
                 *err = failure;
             return code;
@@ -570,6 +575,8 @@ static enum cv_code postgres_run(struct cv_sql_database *base, enum cv_sql_state
             continue;
         if (!certain)
             code = failure.code = CV_UNKNOWN;
+        else if (outcome.passing)
+            code = cv_retry_give_up(code, &failure);
         if (err)
             *err = failure;
         return code;

@@ -58,11 +58,16 @@ static void a_stop_ends_the_wait(void **state)
 
     (void)state;
     if (child == 0) {
+        struct cv_error err = CV_ERROR_INIT;
         struct cv_retry retry;
+        bool before, again, after;
 
+        before = cv_retry_give_up(cv_fail(&err, CV_IO, "503"), &err) == CV_IO;
         cv_stop_request();
         cv_retry_begin(&retry, &policy);
-        _exit(cv_retry_again(&retry, 30000) ? 1 : 0);
+        again = cv_retry_again(&retry, 30000);
+        after = cv_retry_give_up(CV_IO, &err) == CV_CANCELLED && err.code == CV_CANCELLED;
+        _exit(before && !again && after && cv_retry_give_up(CV_OK, NULL) == CV_OK ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
