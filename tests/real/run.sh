@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the tests with real components: fetches what they need (once), then pytest. Most of their time is waiting, so two
-# files run at a time, each side with servers of its own; then, one by one, those marked `alone`, which look at times.
+# Runs the tests with real components: fetches what they need (once), then pytest. Most of their time is waiting, so three
+# files run at a time, each with servers of its own; then, one by one, those marked `alone`, which look at times.
 # Arguments go to pytest, which then runs what they select one by one. A piece that can't be had makes its tests say SKIP;
 # without Python there is nothing to run and the line says so.
 set -u
@@ -25,6 +25,6 @@ if [ $# -gt 0 ]; then
     exit
 fi
 status=0
-pytest -n 2 --dist loadfile -m "not alone" || status=$?
+pytest -n 3 --dist loadfile -m "not alone" || status=$?
 pytest -m alone || status=$?
 exit $status
