@@ -83,7 +83,7 @@ def test_demo(tmp_path, duckdb):
     begin = time.monotonic()
     done = run_calve("demo", "--directory", tmp_path / "demo", cwd=tmp_path).check()
     assert time.monotonic() - begin < 30
-    lake = Lake(tmp_path / "demo")
+    lake = Lake(tmp_path / "demo", "sql")
     lake.name = "lake"
     found = comparable(read_pyiceberg(lake, "shop.orders"))
     assert len(found) >= 1400 and len({row[0] for row in found}) == len(found)

@@ -560,18 +560,16 @@ def test_missing_table(lake, broker, topic):
     assert done.status in (2, 3) and "db.t" in done.text and "table create" in done.text, done
 
 
-def test_paths_of_the_table_properties(lake, broker, topic, tmp_path, duckdb):
-    properties = {
-        "write.data.path": f"file://{tmp_path}/elsewhere/data",
-        "write.metadata.path": f"file://{tmp_path}/elsewhere/meta",
-    }
+def test_paths_of_the_table_properties(lake, broker, topic, duckdb):
+    elsewhere = lake.location(lake.warehouse.parent / "elsewhere")
+    properties = {"write.data.path": f"{elsewhere}/data", "write.metadata.path": f"{elsewhere}/meta"}
     lake.create_table("db.t", "n bigint, v string", "v", properties)
     produce(broker.bootstrap, topic, [{"n": 1, "v": "a"}])
     Job(lake, broker, "db.t", topic, value="json").run().check()
     opened = open_table(lake, "db.t")
-    assert str(tmp_path / "elsewhere/data/v=a/") in live_files(lake, "db.t")[0].file_path
-    assert str(tmp_path / "elsewhere/meta/") in opened.current_snapshot().manifest_list
-    assert str(tmp_path / "elsewhere/meta/") in opened.metadata_location
+    assert live_files(lake, "db.t")[0].file_path.startswith(f"{elsewhere}/data/v=a/")
+    assert opened.current_snapshot().manifest_list.startswith(f"{elsewhere}/meta/")
+    assert opened.metadata_location.startswith(f"{elsewhere}/meta/")
     assert read_everywhere(lake, "db.t") == [(1, "a")]
 
 
@@ -602,6 +600,8 @@ def test_metadata_log_is_limited(lake, broker, topic):
 
 def test_unknown_metadata_is_kept(lake, broker, topic):
     """Keys that calve does not model stay when it writes the file anew."""
+    if lake.catalog == "rest":
+        pytest.skip("the server writes the file, and Java drops what it does not know")
     lake.create_table("db.t", "n bigint", None, {"my.property": "kept"})
     location = local(open_table(lake, "db.t").metadata_location)
     content = json.loads(location.read_text())
