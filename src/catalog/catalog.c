@@ -11,6 +11,16 @@ static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_ha
                                                      &cv_rest_catalog_ops};
 
 #define SETTING(field) offsetof(struct cv_catalog_settings, field)
+#define ACCEPTED(key, why)                                                                         \
+    {                                                                                              \
+        .name = (key), .type = CV_OPTION_ACCEPTED, .help = (why)                                   \
+    }
+#define REFUSED_ALL(key, why)                                                                      \
+    {                                                                                              \
+        .name = (key), .type = CV_OPTION_PREFIX, .flags = CV_OPTION_REFUSED, .help = (why)         \
+    }
+#define CACHED "Accepted: a table's metadata is kept and asked for anew when it may have changed."
+#define SCHEME "Accepted: files are read and written by the scheme of their location."
 
 static const struct cv_option options[] = {
     {.name = "type",
@@ -18,8 +28,8 @@ static const struct cv_option options[] = {
      .offset = SETTING(type),
      .flags = CV_OPTION_REQUIRED,
      .help = "Kind of catalog: rest (a server with Iceberg's REST interface), sql (SQLite or "
-             "PostgreSQL in the layout of Iceberg's JDBC catalog) or hadoop (folders with "
-             "version-hint.text)."},
+             "PostgreSQL in the layout of Iceberg's JDBC catalog; jdbc is the same) or hadoop "
+             "(folders with version-hint.text)."},
     {.name = "uri",
      .type = CV_OPTION_TEXT,
      .offset = SETTING(uri),
@@ -37,18 +47,27 @@ static const struct cv_option options[] = {
      .offset = SETTING(catalog_name),
      .help = "Name under which an sql catalog keeps its rows, when it is another one than the "
              "catalog's name here."},
-    {.name = "io-impl",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Accepted: files are read and written by the scheme of their location."},
-    {.name = "py-io-impl",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Accepted: files are read and written by the scheme of their location."},
-    {.name = "cache-enabled",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Accepted: a table's metadata is kept and asked for anew when it may have changed."},
-    {.name = "cache.expiration-interval-ms",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Accepted: a table's metadata is kept and asked for anew when it may have changed."},
+    ACCEPTED("catalog-impl", "Stands for `type`: RESTCatalog, JdbcCatalog or HadoopCatalog, with "
+                             "any package before it."),
+    ACCEPTED("io-impl", SCHEME),
+    ACCEPTED("py-io-impl", SCHEME),
+    ACCEPTED("cache-enabled", CACHED),
+    ACCEPTED("cache.expiration-interval-ms", CACHED),
+    ACCEPTED("cache.case-sensitive", CACHED),
+    ACCEPTED("io.manifest.cache-enabled", CACHED),
+    ACCEPTED("io.manifest.cache.expiration-interval-ms", CACHED),
+    ACCEPTED("io.manifest.cache.max-total-bytes", CACHED),
+    ACCEPTED("io.manifest.cache.max-content-length", CACHED),
+    ACCEPTED("default-namespace", "Accepted: tables are given by their full names."),
+    ACCEPTED("use-nullable-query-schema", "Accepted: it is of Spark's CREATE TABLE AS SELECT."),
+    ACCEPTED("metrics-reporter-impl", "Accepted: rest-metrics-reporting-enabled is there."),
+    REFUSED_ALL("lock.", "leave it out: commits need no lock"),
+    REFUSED_ALL("table-default.", "give new tables their properties with `calve table create "
+                                  "--property`"),
+    REFUSED_ALL("table-override.", "give new tables their properties with `calve table create "
+                                   "--property`"),
+    REFUSED_ALL("glue.", "reach Glue through its REST interface: type rest, rest.auth.type sigv4, "
+                         "rest.signing-name glue, warehouse the account's id"),
 };
 
 const struct cv_option_table cv_catalog_options = {
@@ -177,6 +196,18 @@ int64_t cv_metadata_file_version(const char *location, size_t skip, char end)
     return version;
 }
 
+/* Names that other programs have for a type, and Java's classes. */
+static const char *const synonyms[][2] = {
+    {"jdbc", "sql"}, {"RESTCatalog", "rest"}, {"JdbcCatalog", "sql"}, {"HadoopCatalog", "hadoop"}};
+
+static const char *own_name(const char *type)
+{
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(synonyms); i++)
+        if (cv_text_equal_nocase(synonyms[i][0], type))
+            return synonyms[i][1];
+    return type;
+}
+
 static enum cv_code find_type(const char *type, const struct cv_catalog_ops **ret_ops,
                               struct cv_error *err)
 {
@@ -192,10 +223,18 @@ static enum cv_code find_type(const char *type, const struct cv_catalog_ops **re
 
 static const char *find_type_name(const struct cv_properties *properties)
 {
-    for (size_t i = 0; i < properties->count; i++)
+    const char *name = NULL;
+
+    for (size_t i = 0; i < properties->count; i++) {
+        const char *value = properties->items[i].value;
+        const char *dot = strrchr(value, '.');
+
         if (cv_text_equal_nocase(properties->items[i].key, "type"))
-            return properties->items[i].value;
-    return NULL;
+            return own_name(value);
+        if (cv_text_equal_nocase(properties->items[i].key, "catalog-impl"))
+            name = own_name(dot ? dot + 1 : value);
+    }
+    return name;
 }
 
 /* Each key belongs to every catalog, to the stores of its tables, or to its type, which reads it in

@@ -38,6 +38,9 @@
         .name = (option_name), .type = CV_OPTION_PREFIX, .flags = CV_OPTION_REFUSED,               \
         .help = (text)                                                                             \
     }
+#define ROLE                                                                                       \
+    "use the role's web identity (AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE, or the same in a " \
+    "profile), or session keys of the role"
 #define JAVA "Accepted: it tunes the Java client only."
 
 static const struct cv_option options[] = {
@@ -110,9 +113,9 @@ static const struct cv_option options[] = {
     REFUSED_ALL("s3.access-points.", "access points are not supported; name the bucket"),
     REFUSED_ALL("s3.delete.tags.", "files are deleted and not tagged"),
     REFUSED("s3.sse.md5", "keys of the customer (s3.sse.type=custom) are not supported"),
-    REFUSED_ALL("client.assume-role.", "use a profile or web identity that has the role"),
-    REFUSED("s3.role-arn", "use a profile or web identity that has the role"),
-    REFUSED("client.role-arn", "use a profile or web identity that has the role"),
+    REFUSED_ALL("client.assume-role.", ROLE),
+    REFUSED("s3.role-arn", ROLE),
+    REFUSED("client.role-arn", ROLE),
     REFUSED("s3.proxy-uri", "set the environment variable https_proxy"),
     REFUSED("http-client.proxy-endpoint", "set the environment variable https_proxy"),
     ACCEPTED("client.credentials-profile", "Profile of the shared files; absent: AWS_PROFILE."),

@@ -93,3 +93,18 @@ def test_what_is_wrong_with_a_catalog_is_told(catalog, tmp_path):
     assert "no address for" in tried(uri="http://nowhere.invalid", **quick).err
     wrong = tried(uri=catalog.job_entry()["uri"] + "/nothing/here", **quick)
     assert wrong.status == 3 and "configuration of the server" in wrong.err
+
+
+@pytest.mark.parametrize("kind", [None, "org.apache.iceberg.rest.RESTCatalog"])
+def test_lines_of_sparks_configuration_are_taken(catalog, tmp_path, kind):
+    """As docs/catalogs.md says: without `spark.sql.catalog.<name>.`, below the catalog's name."""
+    prefix = f"spark.sql.catalog.{catalog.name}."
+    lines = {k.removeprefix(prefix): v for k, v in catalog.spark_settings().items() if k.startswith(prefix)}
+    if kind:
+        lines = {k: v for k, v in lines.items() if k != "type"} | {"catalog-impl": kind}
+    file = tmp_path / "spark.json"
+    file.write_text(json.dumps({"catalogs": {catalog.name: lines}}))
+    name = f"{catalog.name}.shop.t"
+    run_calve("table", "create", name, "--schema", COLUMNS, "--config", file).check()
+    fill(catalog, "shop.t", 1)
+    assert len(json.loads(run_calve("table", "scan", name, "--json", "--config", file).check().out)) == 2

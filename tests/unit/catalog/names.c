@@ -114,6 +114,43 @@ static void settings_are_checked(void **state)
     CV_ASSERT_OK(open_with("type", "sql", "uri", "sqlite:/tmp/calve-absent/x.db"), &err);
 }
 
+static enum cv_code type_with(const char *key, const char *value, const char **ret_type)
+{
+    CV_CLEANUP(cv_properties_release) struct cv_properties properties = {0};
+    CV_CLEANUP(cv_catalog_freep) struct cv_catalog *catalog = NULL;
+    enum cv_code code;
+
+    cv_properties_set(&properties, "warehouse", "file:///nowhere");
+    cv_properties_set(&properties, "uri", "jdbc:sqlite:/nowhere/lake.db");
+    if (!strstr(key, "type") && !strstr(key, "impl"))
+        cv_properties_set(&properties, "type", "sql");
+    cv_properties_set(&properties, key, value);
+    cv_error_clear(&err);
+    code = cv_catalog_open("lake", &properties, &catalog, &err);
+    *ret_type = code == CV_OK ? catalog->ops->type : NULL;
+    return code;
+}
+
+/* Names of org.apache.iceberg.CatalogProperties and of Spark's catalogs. */
+static void names_of_other_programs(void **state)
+{
+    const char *type;
+
+    (void)state;
+    CV_ASSERT_OK(type_with("catalog-impl", "org.apache.iceberg.hadoop.HadoopCatalog", &type), &err);
+    assert_string_equal(type, "hadoop");
+    CV_ASSERT_OK(type_with("catalog-impl", "org.apache.iceberg.jdbc.JdbcCatalog", &type), &err);
+    assert_string_equal(type, "sql");
+    CV_ASSERT_OK(type_with("type", "jdbc", &type), &err);
+    assert_string_equal(type, "sql");
+    CV_ASSERT_OK(type_with("io.manifest.cache-enabled", "true", &type), &err);
+    CV_ASSERT_FAILS(type_with("catalog-impl", "org.apache.iceberg.nessie.NessieCatalog", &type),
+                    CV_UNSUPPORTED, "NessieCatalog", &err);
+    CV_ASSERT_FAILS(type_with("table-default.format-version", "2", &type), CV_CONFIG,
+                    "calve table create", &err);
+    CV_ASSERT_FAILS(type_with("s3.never-heard-of", "2", &type), CV_CONFIG, "unknown option", &err);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +159,7 @@ int main(void)
         cmocka_unit_test(bad_names_are_refused),
         cmocka_unit_test(file_of_an_uri),
         cmocka_unit_test(settings_are_checked),
+        cmocka_unit_test(names_of_other_programs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
