@@ -18,10 +18,16 @@ static const char *const points[] = {
 #undef CV_FAULT_NAME
 };
 
+enum deed {
+    DIE,
+    FAIL,
+    STOP, /* until SIGCONT */
+};
+
 struct wish {
     struct cv_str point;
     int64_t nth;
-    bool fail;
+    enum deed deed;
 };
 
 static bool read_wish(struct wish *wish)
@@ -33,8 +39,10 @@ static bool read_wish(struct wish *wish)
     if (!text || !*text)
         return false;
     wish->nth = 1;
-    wish->fail = cv_text_ends_with(text, "=fail");
-    end = text + strlen(text) - (wish->fail ? 5 : 0);
+    wish->deed = cv_text_ends_with(text, "=fail")   ? FAIL
+                 : cv_text_ends_with(text, "=stop") ? STOP
+                                                    : DIE;
+    end = text + strlen(text) - (wish->deed == DIE ? 0 : 5);
     wish->point = (struct cv_str){text, strcspn(text, ":=")};
     if (text[wish->point.length] != ':')
         return true;
@@ -66,10 +74,16 @@ enum cv_code cv_fault_pass(const char *point, struct cv_error *err)
         return CV_OK;
     if (atomic_fetch_add(&passed, 1) + 1 != wish.nth)
         return CV_OK;
-    if (!wish.fail) {
+    switch (wish.deed) {
+    case DIE:
         (void)kill(getpid(), SIGKILL);
         for (;;)
             (void)pause();
+    case STOP:
+        (void)kill(getpid(), SIGSTOP);
+        return CV_OK;
+    case FAIL:
+        break;
     }
     return cv_fail(err, CV_FAULT, "fault point %s", point);
 }

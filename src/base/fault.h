@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fault points for tests: CALVE_FAULT=point[:nth][=fail] ends the process as kill -9 would at
- * the nth passage of a point, or makes the step fail. Built unless -Dfaults=false; `make install`
- * builds without. The names are those of the steps of a micro-batch (src/stream/README.md). */
+ * Fault points for tests: CALVE_FAULT=point[:nth][=fail|=stop] ends the process as kill -9 would
+ * at the nth passage of a point, makes the step fail, or stops the process until SIGCONT. Built
+ * unless -Dfaults=false; `make install` builds without. The names are those of the steps of a
+ * micro-batch (src/stream/README.md). */
 #ifndef CALVE_BASE_FAULT_H
 #define CALVE_BASE_FAULT_H
 

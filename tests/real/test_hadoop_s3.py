@@ -13,6 +13,11 @@ from lakes import SERVERS
 pytestmark = pytest.mark.lakes("hadoop-s3")
 
 
+@pytest.fixture(autouse=True)
+def only_here(lake):
+    lake.only("hadoop-s3", why="it is about versions of hadoop tables")
+
+
 def ids(lake):
     return [row[0] for row in read_everywhere(lake, "db.t")]
 

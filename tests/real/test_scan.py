@@ -186,6 +186,7 @@ def test_equality_deletes(spark, spark_lake, form):
 
 def test_files_without_ids(spark, spark_lake, tmp_path):
     """Hive-like folders taken over by add_files: names through the mapping, partition values from the manifest."""
+    spark_lake.only_local("the folders that are taken over lie on the local disk")
     full = f"{spark_lake.name}.db.mapped"
     query = "SELECT id, CAST(id % 3 AS int) AS p, concat('s', id) AS s, named_struct('a', id) AS st FROM range({0}, {1})"
     code = "spark.sql(query).write.partitionBy('p').format(format).save(folder)"
