@@ -599,6 +599,47 @@ static void another_store_of_a_table_has_its_configuration(void **state)
     assert_played();
 }
 
+/* Two tables of one bucket, open at once: files of each are asked for with its own keys, by turns.
+ */
+static void tables_have_credentials_of_their_own(void **state)
+{
+    static const char *const files[] = {"s3://b/orders/x", "s3://b/items/x"};
+    struct step script[] = {{"GET " TABLE, 200, NULL, NULL, REPLY, NULL},
+                            {"GET /v1/namespaces/shop/tables/items", 200, NULL, NULL, REPLY, NULL},
+                            {"GET /b/orders/x", 200, NULL, "1", REPLY, "Credential=of-orders/"},
+                            {"GET /b/items/x", 200, NULL, "2", REPLY, "Credential=of-items/"},
+                            {"GET /b/orders/x", 200, NULL, "3", REPLY, "Credential=of-orders/"}};
+    struct cv_table_name names[2] = {f.name};
+    struct cv_store *stores[2];
+
+    (void)state;
+    CV_ASSERT_OK(cv_table_name_parse("lake.shop.items", &f.arena, &names[1], &err), &err);
+    for (int i = 0; i < 2; i++)
+        script[i].body = cv_arena_printf(
+            &f.arena,
+            ANSWER("s3://b/m", ",\"config\":{\"s3.endpoint\":\"http://127.0.0.1:%d\","
+                               "\"s3.access-key-id\":\"of-%s\",\"s3.secret-access-key\":\"k\"}"),
+            f.server.port, i ? "items" : "orders");
+    f.steps = script;
+    f.count = CV_ARRAY_LENGTH(script);
+    OPEN(NULL);
+    for (int i = 0; i < 2; i++) {
+        struct cv_catalog_vendee vendee = {f.catalog, &names[i]};
+
+        CV_ASSERT_OK(cv_catalog_open_store(f.catalog, files[i], NULL, &vendee, &stores[i], &err),
+                     &err);
+    }
+    for (int i = 0; i < 3; i++) {
+        CV_CLEANUP(cv_buf_release) struct cv_buf bytes = CV_BUF_INIT(0);
+
+        CV_ASSERT_OK(cv_store_read(stores[i % 2], files[i % 2], 100, &bytes, &err), &err);
+        assert_int_equal(bytes.data[0], '1' + i);
+    }
+    cv_store_free(stores[0]);
+    cv_store_free(stores[1]);
+    assert_played();
+}
+
 static void signing_by_the_catalog_is_refused(void **state)
 {
     struct cv_catalog_entry entry = {0};
@@ -801,6 +842,7 @@ int main(void)
         TEST(requests_are_signed),
         TEST(vended_credentials_come_by_prefix),
         TEST(another_store_of_a_table_has_its_configuration),
+        TEST(tables_have_credentials_of_their_own),
         TEST(signing_by_the_catalog_is_refused),
         TEST(a_missing_namespace_is_made),
         TEST(an_existing_table_is_not_taken_for_the_own),
