@@ -19,6 +19,7 @@ class VendingNet(Net):
 
     def __init__(self, folder, **options):
         super().__init__(folder)
+        self.lake.only("rest", why="a REST catalog vends")
         self.lake.calve_properties |= {"s3.access-key-id": None, "s3.secret-access-key": None}
         self.vending = Vending(self.faults, **options)
 

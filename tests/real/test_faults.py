@@ -629,6 +629,7 @@ def test_the_end_comes_while_a_commit_is_unknown(tmp_path, broker, topic, fault)
     """Its answer is lost, and the looks for it find nobody until the process is told to end: nothing is deleted, and a
     restart goes on exactly once."""
     net = Net(tmp_path / "lake")
+    net.lake.only("rest", why="the proxy tells a commit of a REST catalog")
     net.create_table("db.t", "id bigint, day date, text string", "day(day)")
     job = Job(net.lake, broker, "db.t", topic, value="json", sink={"trigger": "100 milliseconds"})
     produce(broker.bootstrap, topic, [small(n) for n in range(10)])

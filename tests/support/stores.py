@@ -218,7 +218,7 @@ class Postgres(Process):
             "ssl_cert_file": self.certificates.certificate,
             "ssl_key_file": self.certificates.key,
             "fsync": "off",
-            "max_connections": "50",
+            "max_connections": "500",
             "shared_buffers": "32MB",
         }
         command = [str(postgres_programs() / "postgres"), "-D", str(self.data / "db"), "-p", str(self.port)]
