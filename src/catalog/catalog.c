@@ -11,15 +11,9 @@ static const struct cv_catalog_ops *const types[] = {&cv_sql_catalog_ops, &cv_ha
                                                      &cv_rest_catalog_ops};
 
 #define SETTING(field) offsetof(struct cv_catalog_settings, field)
-#define ACCEPTED(key, why)                                                                         \
-    {                                                                                              \
-        .name = (key), .type = CV_OPTION_ACCEPTED, .help = (why)                                   \
-    }
-#define REFUSED_ALL(key, why)                                                                      \
-    {                                                                                              \
-        .name = (key), .type = CV_OPTION_PREFIX, .flags = CV_OPTION_REFUSED, .help = (why)         \
-    }
+
 #define CACHED "Accepted: a table's metadata is kept and asked for anew when it may have changed."
+
 #define SCHEME "Accepted: files are read and written by the scheme of their location."
 
 static const struct cv_option options[] = {
@@ -47,27 +41,32 @@ static const struct cv_option options[] = {
      .offset = SETTING(catalog_name),
      .help = "Name under which an sql catalog keeps its rows, when it is another one than the "
              "catalog's name here."},
-    ACCEPTED("catalog-impl", "Stands for `type`: RESTCatalog, JdbcCatalog or HadoopCatalog, with "
-                             "any package before it."),
-    ACCEPTED("io-impl", SCHEME),
-    ACCEPTED("py-io-impl", SCHEME),
-    ACCEPTED("cache-enabled", CACHED),
-    ACCEPTED("cache.expiration-interval-ms", CACHED),
-    ACCEPTED("cache.case-sensitive", CACHED),
-    ACCEPTED("io.manifest.cache-enabled", CACHED),
-    ACCEPTED("io.manifest.cache.expiration-interval-ms", CACHED),
-    ACCEPTED("io.manifest.cache.max-total-bytes", CACHED),
-    ACCEPTED("io.manifest.cache.max-content-length", CACHED),
-    ACCEPTED("default-namespace", "Accepted: tables are given by their full names."),
-    ACCEPTED("use-nullable-query-schema", "Accepted: it is of Spark's CREATE TABLE AS SELECT."),
-    ACCEPTED("metrics-reporter-impl", "Accepted: rest-metrics-reporting-enabled is there."),
-    REFUSED_ALL("lock.", "leave it out: commits need no lock"),
-    REFUSED_ALL("table-default.", "give new tables their properties with `calve table create "
-                                  "--property`"),
-    REFUSED_ALL("table-override.", "give new tables their properties with `calve table create "
-                                   "--property`"),
-    REFUSED_ALL("glue.", "reach Glue through its REST interface: type rest, rest.auth.type sigv4, "
-                         "rest.signing-name glue, warehouse the account's id"),
+    CV_OPTION_TAKES("catalog-impl",
+                    "Stands for `type`: RESTCatalog, JdbcCatalog or HadoopCatalog, with "
+                    "any package before it."),
+    CV_OPTION_TAKES("io-impl", SCHEME),
+    CV_OPTION_TAKES("py-io-impl", SCHEME),
+    CV_OPTION_TAKES("cache-enabled", CACHED),
+    CV_OPTION_TAKES("cache.expiration-interval-ms", CACHED),
+    CV_OPTION_TAKES("cache.case-sensitive", CACHED),
+    CV_OPTION_TAKES("io.manifest.cache-enabled", CACHED),
+    CV_OPTION_TAKES("io.manifest.cache.expiration-interval-ms", CACHED),
+    CV_OPTION_TAKES("io.manifest.cache.max-total-bytes", CACHED),
+    CV_OPTION_TAKES("io.manifest.cache.max-content-length", CACHED),
+    CV_OPTION_TAKES("default-namespace", "Accepted: tables are given by their full names."),
+    CV_OPTION_TAKES("use-nullable-query-schema",
+                    "Accepted: it is of Spark's CREATE TABLE AS SELECT."),
+    CV_OPTION_TAKES("metrics-reporter-impl", "Accepted: rest-metrics-reporting-enabled is there."),
+    CV_OPTION_REFUSES_ALL("lock.", "leave it out: commits need no lock"),
+    CV_OPTION_REFUSES_ALL("table-default.",
+                          "give new tables their properties with `calve table create "
+                          "--property`"),
+    CV_OPTION_REFUSES_ALL("table-override.",
+                          "give new tables their properties with `calve table create "
+                          "--property`"),
+    CV_OPTION_REFUSES_ALL("glue.",
+                          "reach Glue through its REST interface: type rest, rest.auth.type sigv4, "
+                          "rest.signing-name glue, warehouse the account's id"),
 };
 
 const struct cv_option_table cv_catalog_options = {

@@ -36,6 +36,21 @@ struct cv_option {
     unsigned flags;
 };
 
+/* Rows of names that users bring along from elsewhere. */
+#define CV_OPTION_TAKES(key, why)                                                                  \
+    {                                                                                              \
+        .name = (key), .type = CV_OPTION_ACCEPTED, .help = (why)                                   \
+    }
+#define CV_OPTION_REFUSES(key, why)                                                                \
+    {                                                                                              \
+        .name = (key), .type = CV_OPTION_TEXT, .flags = CV_OPTION_REFUSED, .help = (why)           \
+    }
+/* All that begin so. */
+#define CV_OPTION_REFUSES_ALL(prefix, why)                                                         \
+    {                                                                                              \
+        .name = (prefix), .type = CV_OPTION_PREFIX, .flags = CV_OPTION_REFUSED, .help = (why)      \
+    }
+
 struct cv_option_table {
     const char *section; /* of the job file: "source", "value", "sink", "" for the top level */
     const char *about;   /* one line for the documentation */

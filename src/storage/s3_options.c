@@ -25,19 +25,6 @@
         .name = (option_name), .type = CV_OPTION_BOOL, .offset = AT(field),                        \
         .default_text = (value), .help = (text)                                                    \
     }
-#define ACCEPTED(option_name, text)                                                                \
-    {                                                                                              \
-        .name = (option_name), .type = CV_OPTION_ACCEPTED, .help = (text)                          \
-    }
-#define REFUSED(option_name, text)                                                                 \
-    {                                                                                              \
-        .name = (option_name), .type = CV_OPTION_TEXT, .flags = CV_OPTION_REFUSED, .help = (text)  \
-    }
-#define REFUSED_ALL(option_name, text)                                                             \
-    {                                                                                              \
-        .name = (option_name), .type = CV_OPTION_PREFIX, .flags = CV_OPTION_REFUSED,               \
-        .help = (text)                                                                             \
-    }
 #define ROLE                                                                                       \
     "use the role's web identity (AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE, or the same in a " \
     "profile), or session keys of the role"
@@ -109,44 +96,45 @@ static const struct cv_option options[] = {
            "Must be false: calve signs requests itself."),
     TEXT("s3.signer", signer, "Must be absent: calve signs requests itself."),
     SWITCH("s3.access-grants.enabled", access_grants, "false", "Must be false."),
-    ACCEPTED("s3.access-grants.fallback-to-iam", JAVA),
-    REFUSED_ALL("s3.access-points.", "access points are not supported; name the bucket"),
-    REFUSED_ALL("s3.delete.tags.", "files are deleted and not tagged"),
-    REFUSED("s3.sse.md5", "keys of the customer (s3.sse.type=custom) are not supported"),
-    REFUSED_ALL("client.assume-role.", ROLE),
-    REFUSED("s3.role-arn", ROLE),
-    REFUSED("client.role-arn", ROLE),
-    REFUSED("s3.proxy-uri", "set the environment variable https_proxy"),
-    REFUSED("http-client.proxy-endpoint", "set the environment variable https_proxy"),
-    ACCEPTED("client.credentials-profile", "Profile of the shared files; absent: AWS_PROFILE."),
-    ACCEPTED("client.profile-name", "PyIceberg's name of client.credentials-profile."),
-    ACCEPTED("s3.profile-name", "PyIceberg's name of client.credentials-profile."),
-    ACCEPTED("client.credentials-provider",
-             "Accepted: the order of the AWS clients is used; s3.anonymous for none."),
-    ACCEPTED("client.refresh-credentials-enabled", "Accepted: always done."),
-    ACCEPTED("client.refresh-credentials-endpoint", "Accepted: the catalog's own is used."),
-    ACCEPTED("client.legacy-md5-plugin-enabled", "Accepted: always so."),
-    ACCEPTED("client.factory", JAVA),
-    ACCEPTED("s3.client-factory-impl", JAVA),
-    ACCEPTED("s3.staging-dir", "Accepted: uploads need no local files."),
-    ACCEPTED("s3.use-arn-region-enabled", JAVA),
-    ACCEPTED("s3.acceleration-enabled", "Accepted: the regional endpoint is used."),
-    ACCEPTED("s3.dualstack-enabled", "Accepted: the regional endpoint is used."),
-    ACCEPTED("s3.cross-region-access-enabled", "Accepted: always done."),
-    ACCEPTED("s3.preload-client-enabled", JAVA),
-    ACCEPTED("s3.crt.enabled", JAVA),
-    ACCEPTED("s3.crt.max-concurrency", JAVA),
-    ACCEPTED("s3.delete.num-threads", JAVA),
-    ACCEPTED("s3.chunked-encoding-enabled", "Accepted: bodies have their length told."),
-    ACCEPTED("s3.write.table-tag-enabled", "Accepted: write s3.write.tags.* instead."),
-    ACCEPTED("s3.write.namespace-tag-enabled", "Accepted: write s3.write.tags.* instead."),
-    ACCEPTED("s3.directory-bucket.list-prefix-as-directory", "Accepted: always so."),
-    ACCEPTED("s3.force-virtual-addressing", "Accepted: s3.path-style-access decides."),
-    ACCEPTED("s3.resolve-region", "Accepted: always done."),
-    ACCEPTED("s3.retry-strategy-impl", JAVA),
-    ACCEPTED("s3.role-session-name", JAVA),
-    ACCEPTED("s3.signer.uri", JAVA),
-    ACCEPTED("s3.signer.endpoint", JAVA),
+    CV_OPTION_TAKES("s3.access-grants.fallback-to-iam", JAVA),
+    CV_OPTION_REFUSES_ALL("s3.access-points.", "access points are not supported; name the bucket"),
+    CV_OPTION_REFUSES_ALL("s3.delete.tags.", "files are deleted and not tagged"),
+    CV_OPTION_REFUSES("s3.sse.md5", "keys of the customer (s3.sse.type=custom) are not supported"),
+    CV_OPTION_REFUSES_ALL("client.assume-role.", ROLE),
+    CV_OPTION_REFUSES("s3.role-arn", ROLE),
+    CV_OPTION_REFUSES("client.role-arn", ROLE),
+    CV_OPTION_REFUSES("s3.proxy-uri", "set the environment variable https_proxy"),
+    CV_OPTION_REFUSES("http-client.proxy-endpoint", "set the environment variable https_proxy"),
+    CV_OPTION_TAKES("client.credentials-profile",
+                    "Profile of the shared files; absent: AWS_PROFILE."),
+    CV_OPTION_TAKES("client.profile-name", "PyIceberg's name of client.credentials-profile."),
+    CV_OPTION_TAKES("s3.profile-name", "PyIceberg's name of client.credentials-profile."),
+    CV_OPTION_TAKES("client.credentials-provider",
+                    "Accepted: the order of the AWS clients is used; s3.anonymous for none."),
+    CV_OPTION_TAKES("client.refresh-credentials-enabled", "Accepted: always done."),
+    CV_OPTION_TAKES("client.refresh-credentials-endpoint", "Accepted: the catalog's own is used."),
+    CV_OPTION_TAKES("client.legacy-md5-plugin-enabled", "Accepted: always so."),
+    CV_OPTION_TAKES("client.factory", JAVA),
+    CV_OPTION_TAKES("s3.client-factory-impl", JAVA),
+    CV_OPTION_TAKES("s3.staging-dir", "Accepted: uploads need no local files."),
+    CV_OPTION_TAKES("s3.use-arn-region-enabled", JAVA),
+    CV_OPTION_TAKES("s3.acceleration-enabled", "Accepted: the regional endpoint is used."),
+    CV_OPTION_TAKES("s3.dualstack-enabled", "Accepted: the regional endpoint is used."),
+    CV_OPTION_TAKES("s3.cross-region-access-enabled", "Accepted: always done."),
+    CV_OPTION_TAKES("s3.preload-client-enabled", JAVA),
+    CV_OPTION_TAKES("s3.crt.enabled", JAVA),
+    CV_OPTION_TAKES("s3.crt.max-concurrency", JAVA),
+    CV_OPTION_TAKES("s3.delete.num-threads", JAVA),
+    CV_OPTION_TAKES("s3.chunked-encoding-enabled", "Accepted: bodies have their length told."),
+    CV_OPTION_TAKES("s3.write.table-tag-enabled", "Accepted: write s3.write.tags.* instead."),
+    CV_OPTION_TAKES("s3.write.namespace-tag-enabled", "Accepted: write s3.write.tags.* instead."),
+    CV_OPTION_TAKES("s3.directory-bucket.list-prefix-as-directory", "Accepted: always so."),
+    CV_OPTION_TAKES("s3.force-virtual-addressing", "Accepted: s3.path-style-access decides."),
+    CV_OPTION_TAKES("s3.resolve-region", "Accepted: always done."),
+    CV_OPTION_TAKES("s3.retry-strategy-impl", JAVA),
+    CV_OPTION_TAKES("s3.role-session-name", JAVA),
+    CV_OPTION_TAKES("s3.signer.uri", JAVA),
+    CV_OPTION_TAKES("s3.signer.endpoint", JAVA),
     {.name = "s3.analytics-accelerator.",
      .type = CV_OPTION_PREFIX,
      .offset = AT(ignored),

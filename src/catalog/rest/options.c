@@ -5,10 +5,6 @@
 
 #define SETTING(field) offsetof(struct cv_rest_settings, field)
 #define WAIT_MS_MAX    INT64_C(3600000)
-#define ACCEPTED(key, why)                                                                         \
-    {                                                                                              \
-        .name = (key), .type = CV_OPTION_ACCEPTED, .help = (why)                                   \
-    }
 
 static const struct cv_option options[] = {
     {.name = "prefix",
@@ -152,28 +148,21 @@ static const struct cv_option options[] = {
      .type = CV_OPTION_TEXT,
      .offset = SETTING(ca_file),
      .help = "File of the authorities to trust for https; without it the system's."},
-    {.name = "rest.client.proxy.",
-     .type = CV_OPTION_PREFIX,
-     .flags = CV_OPTION_REFUSED,
-     .help = "set the environment variable https_proxy"},
-    {.name = "rest.client.tls.",
-     .type = CV_OPTION_PREFIX,
-     .flags = CV_OPTION_REFUSED,
-     .help = "name the authorities to trust with ssl.cabundle"},
-    {.name = "rest.auth.sigv4.",
-     .type = CV_OPTION_PREFIX,
-     .flags = CV_OPTION_REFUSED,
-     .help = "requests are signed or carry a token, not both: leave it out"},
-    ACCEPTED("rest.client.max-connections", "connections are made as they are needed"),
-    ACCEPTED("rest.client.connections-per-route", "connections are made as they are needed"),
-    ACCEPTED("rest.client.user-agent", "calve tells its own name"),
-    ACCEPTED("snapshot-loading-mode", "all snapshots are loaded always: positions are in them"),
-    ACCEPTED("view-endpoints-supported", "there are no views here"),
-    ACCEPTED("scan-planning-mode", "scans are planned here"),
-    ACCEPTED("token-expires-in-ms", "what the token and the server say counts"),
-    ACCEPTED("rest-table-cache.expire-after-write-ms", "a table is asked for by its etag"),
-    ACCEPTED("rest-table-cache.max-entries", "a table is asked for by its etag"),
-    ACCEPTED("oauth2.session-timeout-ms", "there is one session"),
+    CV_OPTION_REFUSES_ALL("rest.client.proxy.", "set the environment variable https_proxy"),
+    CV_OPTION_REFUSES_ALL("rest.client.tls.", "name the authorities to trust with ssl.cabundle"),
+    CV_OPTION_REFUSES_ALL("rest.auth.sigv4.",
+                          "requests are signed or carry a token, not both: leave it out"),
+    CV_OPTION_TAKES("rest.client.max-connections", "connections are made as they are needed"),
+    CV_OPTION_TAKES("rest.client.connections-per-route", "connections are made as they are needed"),
+    CV_OPTION_TAKES("rest.client.user-agent", "calve tells its own name"),
+    CV_OPTION_TAKES("snapshot-loading-mode",
+                    "all snapshots are loaded always: positions are in them"),
+    CV_OPTION_TAKES("view-endpoints-supported", "there are no views here"),
+    CV_OPTION_TAKES("scan-planning-mode", "scans are planned here"),
+    CV_OPTION_TAKES("token-expires-in-ms", "what the token and the server say counts"),
+    CV_OPTION_TAKES("rest-table-cache.expire-after-write-ms", "a table is asked for by its etag"),
+    CV_OPTION_TAKES("rest-table-cache.max-entries", "a table is asked for by its etag"),
+    CV_OPTION_TAKES("oauth2.session-timeout-ms", "there is one session"),
 };
 
 const struct cv_option_table cv_rest_options = {

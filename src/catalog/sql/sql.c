@@ -38,19 +38,11 @@ static const struct cv_option options[] = {
      .help =
          "Layout of the catalog's tables where calve makes them. Tables that are there are used "
          "as they are."},
-    {.name = "jdbc.init-catalog-tables",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Tables are made when the first Iceberg table is."},
-    {.name = "jdbc.strict-mode",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Missing namespaces are made by `calve table create`."},
-    {.name = "init_catalog_tables",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "Tables are made when the first Iceberg table is."},
-    {.name = "pool_pre_ping",
-     .type = CV_OPTION_ACCEPTED,
-     .help = "A broken connection is always noticed."},
-    {.name = "echo", .type = CV_OPTION_ACCEPTED, .help = "Python's log of statements."},
+    CV_OPTION_TAKES("jdbc.init-catalog-tables", "Tables are made when the first Iceberg table is."),
+    CV_OPTION_TAKES("jdbc.strict-mode", "Missing namespaces are made by `calve table create`."),
+    CV_OPTION_TAKES("init_catalog_tables", "Tables are made when the first Iceberg table is."),
+    CV_OPTION_TAKES("pool_pre_ping", "A broken connection is always noticed."),
+    CV_OPTION_TAKES("echo", "Python's log of statements."),
 };
 
 const struct cv_option_table cv_sql_options = {
