@@ -103,10 +103,7 @@ static enum cv_code open_job(struct patient *patient, const char *path, struct c
 
 static enum cv_code open_patient(struct patient *patient, const char *subject, struct cv_error *err)
 {
-    const char *folder = getenv("TMPDIR");
-
     patient->report.subject = subject;
-    patient->spill_directory = folder ? folder : "/tmp";
     patient->config.memory_bytes = CV_MAINTAIN_MEMORY_DEFAULT;
     patient->config.threads = (int)CV_MIN(CV_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), CV_THREADS_MAX);
     patient->config.stopping = cv_stop_requested;

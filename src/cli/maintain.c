@@ -14,7 +14,6 @@
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* Common flags; the texts of the procedure's arguments follow, one per row of its table, the last
@@ -206,7 +205,6 @@ static enum cv_code read_limits(const struct maintain_args *args,
         return cv_fail(err, CV_USAGE, "--threads is between 1 and %d", CV_THREADS_MAX);
     maintenance->memory_bytes = (size_t)memory;
     maintenance->threads = (int)CV_MIN(CV_MAX(threads, 1), CV_THREADS_MAX);
-    maintenance->spill_directory = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     maintenance->dry_run = args->dry_run;
     maintenance->idle = args->idle;
     return CV_OK;

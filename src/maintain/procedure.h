@@ -27,11 +27,11 @@ struct cv_maintain_progress {
 /* What a procedure works with and how it speaks; made by the command or by the schedule. */
 struct cv_maintenance {
     struct cv_catalog *catalog;
-    const char *table_name; /* in full */
-    struct cv_table *table; /* of this thread; its queue is set when a stream runs beside */
-    size_t memory_bytes;    /* for everything that the procedure keeps */
-    int threads;            /* at least 1 */
-    const char *spill_directory;
+    const char *table_name;      /* in full */
+    struct cv_table *table;      /* of this thread; its queue is set when a stream runs beside */
+    size_t memory_bytes;         /* for everything that the procedure keeps */
+    int threads;                 /* at least 1 */
+    const char *spill_directory; /* NULL = as cv_spill_folder() says */
     bool dry_run;
     bool idle; /* the user says that nobody writes to the table */
     /* True once the run shall end: asked between files and groups. May be NULL. */
