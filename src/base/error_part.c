@@ -3,6 +3,8 @@
  * Names of what may stand in the way. */
 #include "base/error_part.h"
 
+#include "base/memory.h"
+
 static const struct {
     enum cv_error_part flag;
     const char *name;
@@ -15,7 +17,7 @@ static const struct {
 
 const char *cv_error_part_name(const struct cv_error *err)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(parts); i++)
         if (err->flags & parts[i].flag)
             return parts[i].name;
     return NULL;
@@ -25,7 +27,7 @@ void cv_error_set_part(struct cv_error *err, enum cv_error_part part)
 {
     if (!err)
         return;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(parts); i++)
         err->flags &= ~(unsigned)parts[i].flag;
     err->flags |= part;
 }

@@ -404,6 +404,7 @@ struct failure {
     enum cv_error_part part; /* 0 = none; with one the host alone is at fault */
     const char *what;        /* before the URL */
     const char *hint;
+    bool by_ca_option; /* the hint goes on with the name of that option */
 };
 
 static struct failure judge_local(CURLcode result, bool answered)
@@ -422,8 +423,7 @@ static struct failure judge_local(CURLcode result, bool answered)
 }
 
 /* The part of the failures that TLS has; part 0 = another one. */
-static struct failure judge_tls(const struct cv_http_client *client, CURLcode result,
-                                const char *reason)
+static struct failure judge_tls(CURLcode result, const char *reason)
 {
     switch (result) {
     case CURLE_SSL_CACERT_BADFILE:
@@ -442,20 +442,17 @@ static struct failure judge_tls(const struct cv_http_client *client, CURLcode re
             return (struct failure){CV_AUTH, CV_PART_TLS, "no TLS with",
                                     "the server needs a new certificate, or this machine's clock "
                                     "is wrong"};
-        return (struct failure){CV_AUTH, CV_PART_TLS, "no TLS with",
-                                client->ca_option ? "name the file of the authority that signed "
-                                                    "the server's certificate with "
-                                                  : "name the file of the authority that signed "
-                                                    "the server's certificate"};
+        return (struct failure){
+            CV_AUTH, CV_PART_TLS, "no TLS with",
+            "name the file of the authority that signed the server's certificate", true};
     default:
         return (struct failure){CV_OK, 0, NULL, NULL};
     }
 }
 
-static struct failure judge(const struct cv_http_client *client, CURLcode result,
-                            const char *reason, bool sent, bool answered)
+static struct failure judge(CURLcode result, const char *reason, bool sent, bool answered)
 {
-    struct failure tls = judge_tls(client, result, reason);
+    struct failure tls = judge_tls(result, reason);
 
     if (tls.part)
         return tls;
@@ -531,8 +528,9 @@ static enum cv_code fail_transfer(const struct handle *handle, const struct tran
 {
     bool never_sent = unsent(handle, transfer);
     const char *reason = reason_of(handle, result);
-    struct failure failure = judge(transfer->client, result, reason, !never_sent,
-                                   transfer->response->headers.length > 0);
+    struct failure failure =
+        judge(result, reason, !never_sent, transfer->response->headers.length > 0);
+    const char *ca_option = failure.by_ca_option ? transfer->client->ca_option : NULL;
     enum cv_code code;
     char url[512];
 
@@ -544,8 +542,8 @@ static enum cv_code fail_transfer(const struct handle *handle, const struct tran
             cut_path(url);
         code = cv_fail(err, failure.code, "%s %s: %s", failure.what, url, reason);
         if (failure.hint)
-            cv_hint(err, "%s%s", failure.hint,
-                    cv_text_ends_with(failure.hint, " ") ? transfer->client->ca_option : "");
+            cv_hint(err, "%s%s%s", failure.hint, ca_option ? " with " : "",
+                    ca_option ? ca_option : "");
         if (failure.part)
             cv_error_set_part(err, failure.part);
     }

@@ -250,16 +250,25 @@ static enum cv_code take_upload(const struct lister *lister, const struct s3_lis
     return listener->each(listener->context, &upload, err);
 }
 
+static enum cv_code list_uploads(struct lister lister, struct cv_store *base, const char *prefix,
+                                 const struct upload_listener *listener, struct cv_error *err)
+{
+    CV_CLEANUP(lister_release) struct lister own = lister;
+
+    own.make_query = upload_query;
+    own.take = take_upload;
+    own.listener = listener;
+    return list_pages(&own, base, prefix, err);
+}
+
 enum cv_code s3_list_uploads(struct cv_store *base, const char *prefix,
                              enum cv_code (*each)(void *context, const struct cv_open_upload *,
                                                   struct cv_error *),
                              void *context, struct cv_error *err)
 {
     const struct upload_listener listener = {each, context};
-    CV_CLEANUP(lister_release)
-    struct lister lister = {.make_query = upload_query, .take = take_upload, .listener = &listener};
 
-    return list_pages(&lister, base, prefix, err);
+    return list_uploads((struct lister){0}, base, prefix, &listener, err);
 }
 
 enum cv_code s3_list_uploads_of(struct s3_store *store, const char *location, int attempts_max,
@@ -268,14 +277,9 @@ enum cv_code s3_list_uploads_of(struct s3_store *store, const char *location, in
                                 void *context, struct cv_error *err)
 {
     const struct upload_listener listener = {each, context};
-    CV_CLEANUP(lister_release)
-    struct lister lister = {.make_query = upload_query,
-                            .take = take_upload,
-                            .listener = &listener,
-                            .one_key = true,
-                            .attempts_max = attempts_max};
 
-    return list_pages(&lister, &store->base, location, err);
+    return list_uploads((struct lister){.one_key = true, .attempts_max = attempts_max},
+                        &store->base, location, &listener, err);
 }
 
 enum cv_code s3_abort_upload(struct cv_store *base, const struct cv_open_upload *upload,

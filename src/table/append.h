@@ -12,8 +12,8 @@ struct cv_append {
     size_t file_count;                /* 0 is allowed: a snapshot that only carries a position */
     const char *query_id; /* NULL = not a streaming append: no epoch check, no position */
     int64_t epoch;
-    int64_t
-        last_epoch; /* newest of the query that was committed; an older one is a contradiction */
+    /* The query's newest that was committed; a table at an older one is a contradiction. */
+    int64_t last_epoch;
     const char *job;
     const char *cluster_id;
     const char *offsets_json;

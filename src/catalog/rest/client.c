@@ -11,9 +11,8 @@
 
 #include <stdlib.h>
 
-#define SECRET_BYTES_MIN                                                                           \
-    4 /* a shorter one would make a message unreadable and protects nothing                        \
-       */
+/* A shorter one would make a message unreadable and protects nothing. */
+#define SECRET_BYTES_MIN 4
 
 const char *cv_rest_url(const struct cv_rest_catalog *catalog, const char *path,
                         struct cv_arena *arena)
@@ -106,14 +105,25 @@ static void authorization_release(struct authorization *authorization)
     free(authorization->token);
 }
 
+struct cv_rest_table_state *cv_rest_find_state(struct cv_rest_catalog *catalog, const char *table)
+{
+    for (size_t i = 0; i < catalog->state_count; i++)
+        if (strcmp(catalog->states[i].name, table) == 0)
+            return &catalog->states[i];
+    return NULL;
+}
+
 static char *table_token(struct cv_rest_catalog *catalog, const char *table)
 {
+    const struct cv_rest_table_state *state;
     char *token = NULL;
 
+    if (!table)
+        return NULL;
     (void)pthread_mutex_lock(&catalog->lock);
-    for (size_t i = 0; table && i < catalog->state_count && !token; i++)
-        if (catalog->states[i].token && strcmp(catalog->states[i].name, table) == 0)
-            token = cv_strdup(catalog->states[i].token);
+    state = cv_rest_find_state(catalog, table);
+    if (state && state->token)
+        token = cv_strdup(state->token);
     (void)pthread_mutex_unlock(&catalog->lock);
     return token;
 }
@@ -267,10 +277,12 @@ static enum verdict judge_silence(const struct cv_rest_call *call, const struct 
 
 static void forget_table_token(struct cv_rest_catalog *catalog, const char *table)
 {
+    struct cv_rest_table_state *state;
+
     (void)pthread_mutex_lock(&catalog->lock);
-    for (size_t i = 0; i < catalog->state_count; i++)
-        if (strcmp(catalog->states[i].name, table) == 0)
-            cv_freep(&catalog->states[i].token);
+    state = cv_rest_find_state(catalog, table);
+    if (state)
+        cv_freep(&state->token);
     (void)pthread_mutex_unlock(&catalog->lock);
 }
 

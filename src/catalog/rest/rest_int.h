@@ -145,6 +145,9 @@ struct cv_rest_call {
     int64_t timeout_ms;       /* 0 = as configured */
 };
 
+/* client.c, with catalog->lock held: what is remembered of the table; NULL = nothing. */
+struct cv_rest_table_state *cv_rest_find_state(struct cv_rest_catalog *catalog, const char *table);
+
 /* client.c: sends with authorization and repeats as the verb allows. CV_OK: 2xx or 304; *ret_lost
  * (may be NULL): some earlier attempt got no answer and may have been carried out. */
 enum cv_code cv_rest_send(struct cv_rest_catalog *catalog, const struct cv_rest_call *call,

@@ -16,11 +16,10 @@
 /* Under the lock; made when it is not there. */
 static struct cv_rest_table_state *state_of(struct cv_rest_catalog *catalog, const char *name)
 {
-    struct cv_rest_table_state *state;
+    struct cv_rest_table_state *state = cv_rest_find_state(catalog, name);
 
-    for (size_t i = 0; i < catalog->state_count; i++)
-        if (strcmp(catalog->states[i].name, name) == 0)
-            return &catalog->states[i];
+    if (state)
+        return state;
     cv_array_reserve(&catalog->states, &catalog->state_capacity, catalog->state_count + 1);
     state = &catalog->states[catalog->state_count++];
     *state = (struct cv_rest_table_state){.name = cv_strdup(name)};
