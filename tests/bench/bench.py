@@ -355,11 +355,9 @@ class Bench:
         """Commits on the far lake, seen by proxies before its servers: the time from the end of the last data put to the
         catalog's answer, beside the time of the three requests in it; and all requests of a batch by kind."""
         from faults import Faults
-        from lakes import SERVERS
 
-        data, faults, lake = SETS["orders"], Faults(), self.far
-        lake.calve_endpoint = f"http://127.0.0.1:{faults.proxy('s3', SERVERS.get('s3').port)}"
-        lake.calve_uri = f"http://127.0.0.1:{faults.proxy('rest', SERVERS.get('rest').port)}/{lake.name}"
+        data, lake = SETS["orders"], self.far
+        faults = Faults().stand_before(lake)
         topic = self.topics.create("bench-commits")
         self.latency_schema = self.registry.register(f"{topic}-value", data.avro)
         job = self.job(data, topic, self.new_table(data, lake), lake)

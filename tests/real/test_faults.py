@@ -58,11 +58,7 @@ class Net:
     def __init__(self, folder):
         kind = os.environ.get("CALVE_LAKE", "rest")
         self.lake = Lake(folder, kind if KINDS[kind][1] == "s3" else "rest")
-        self.faults = Faults()
-        if self.lake.catalog == "rest":
-            port = self.faults.proxy("rest", SERVERS.get("rest").port)
-            self.lake.calve_uri = f"http://127.0.0.1:{port}/{self.lake.name}"
-        self.lake.calve_endpoint = f"http://127.0.0.1:{self.faults.proxy('s3', SERVERS.get('s3').port)}"
+        self.faults = Faults().stand_before(self.lake)
         self.lake.calve_properties = {k: v for k, v in QUICK.items() if k.startswith("s3") or self.lake.catalog == "rest"}
         self.found = {}  # manifest list → rows, of snapshots that were read
         # Kept: thousands of cases would make one each.

@@ -22,13 +22,6 @@ def ids(lake):
     return [row[0] for row in read_everywhere(lake, "db.t")]
 
 
-def through(lake, s3):
-    """The lake, seen by calve through a proxy."""
-    faults = Faults()
-    lake.calve_endpoint = f"http://127.0.0.1:{faults.proxy('s3', s3.port)}"
-    return faults
-
-
 def is_conditional(head):
     return any(line.lower().startswith(b"if-none-match") for line in head)
 
@@ -38,7 +31,7 @@ def overwrites(proxy, connection, upstream, request, head, body):
     if not is_conditional(head):
         return pass_on(connection, upstream, request, head, body)
     bucket, key = request.path.partition("?")[0].removeprefix("/").split("/", 1)
-    done = stores_client(proxy).put_object(Bucket=bucket, Key=key, Body=body)
+    done = SERVERS.get("s3").client().put_object(Bucket=bucket, Key=key, Body=body)
     return write_answer(connection, 200, "OK", [("ETag", done["ETag"])], b"")
 
 
@@ -53,10 +46,6 @@ def has_no_condition(proxy, connection, upstream, request, head, body):
 def pass_on(connection, upstream, request, head, body):
     status, reason, headers, text = upstream.exchange(head, body, request.method)
     return write_answer(connection, status, reason, headers, text)
-
-
-def stores_client(proxy):
-    return SERVERS.get("s3").client(f"http://127.0.0.1:{proxy.target}")
 
 
 @pytest.mark.parametrize("point", ["manifest-written", "metadata-written", "commit-sent", "commit-done"])
@@ -95,7 +84,7 @@ def test_two_jobs_at_once(lake, broker, topics, topic, spark):
 
 
 @pytest.mark.parametrize("server", [overwrites, has_no_condition])
-def test_a_server_that_cannot_refuse_is_refused(lake, s3, broker, topic, server):
+def test_a_server_that_cannot_refuse_is_refused(lake, broker, topic, server):
     """Nothing is written over what is there, and the message says why."""
     lake.create_table("db.t", "n bigint")
     produce(broker.bootstrap, topic, [{"n": 1}])
@@ -103,7 +92,7 @@ def test_a_server_that_cannot_refuse_is_refused(lake, s3, broker, topic, server)
     job.run().check()
     before = sorted(p.name for p in (lake.warehouse / "db" / "t" / "metadata").glob("v*"))
     produce(broker.bootstrap, topic, [{"n": 2}])
-    faults = through(lake, s3)
+    faults = Faults().stand_before(lake)
     faults.chance = ("s3 put (metadata|object)", 1.0, [server], AlwaysFirst())
     again = Job(lake, broker, "db.t", topic, value="json", name=job.name)
     done = again.run()

@@ -3,7 +3,6 @@
 a race, answers that are lost on their way, outages, TLS, and what a user is told."""
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 import test_crash
 from checks import check_table, read_everywhere, snapshots
 from components import wait_until
+from conftest import CAMPAIGN
 from cutter import Cutter
 from job import Job, calve_binary, run_calve
 from kafka_client import produce
@@ -295,7 +295,6 @@ def test_locks_and_restarts_of_the_server(lake, postgres, broker, topic):
 
 
 # All steps in a campaign, else those that touch the catalog.
-CAMPAIGN = os.environ.get("CALVE_CAMPAIGN") == "1"
 POINTS = test_crash.POINTS if CAMPAIGN else ["metadata-written", "commit-sent", "commit-done", "commits-written"]
 
 

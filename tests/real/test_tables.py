@@ -7,7 +7,6 @@ import decimal
 import itertools
 import json
 import math
-import os
 import sqlite3
 import threading
 import uuid
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from checks import check_table, read_everywhere, snapshots, summaries
+from conftest import CAMPAIGN
 from job import Job, Lake, local, pause, run_calve
 from kafka_client import produce
 from readers import comparable, live_files, open_table, read_duckdb, read_pyiceberg, read_spark, rows
@@ -71,7 +71,7 @@ NULLS = ["none", "some", "all"]
 
 def combinations():
     """Every codec, null pattern and transform; their full product at full length."""
-    if os.environ.get("CALVE_CAMPAIGN") == "1":
+    if CAMPAIGN:
         return list(itertools.product(CODECS, NULLS, TRANSFORMS))
     return [(CODECS[n % len(CODECS)], NULLS[n % len(NULLS)], transform) for n, transform in enumerate(TRANSFORMS)]
 

@@ -13,7 +13,7 @@ from checks import check_table
 from faults import Faults
 from job import Job, run_calve
 from kafka_client import produce
-from lakes import SERVERS, local
+from lakes import local
 from pyiceberg.types import StringType
 from readers import open_table, read_pyiceberg
 
@@ -26,9 +26,7 @@ STEADY = {"s3 put manifest": 1, "s3 put manifest list": 1, "rest commit": 1}
 @pytest.fixture
 def net(lake):
     lake.only("rest", why="these are the requests to a REST catalog and S3")
-    faults = Faults()
-    lake.calve_uri = f"http://127.0.0.1:{faults.proxy('rest', SERVERS.get('rest').port)}/{lake.name}"
-    lake.calve_endpoint = f"http://127.0.0.1:{faults.proxy('s3', SERVERS.get('s3').port)}"
+    faults = Faults().stand_before(lake)
     lake.calve_properties = {"rest-metrics-reporting-enabled": "false"}
     yield faults
     faults.close()

@@ -65,11 +65,10 @@ def test_five_hundred_open_partitions(lake, broker, topics, campaign):
 def test_an_upload_that_is_killed_is_found(lake, broker, topic):
     """Nothing of it is visible, the next run makes the batch anew, and doctor reports what the store still keeps."""
     lake.only("rest", why="it is about uploads to S3")
-    faults = Faults()
     name = f"{lake.name}.db.t"
     properties = {"write.parquet.row-group-size-bytes": 1 << 20}
     lake.create_table("db.t", "id bigint, text string", properties=properties)
-    lake.calve_endpoint = f"http://127.0.0.1:{faults.proxy('s3', SERVERS.get('s3').port)}"
+    faults = Faults().stand_before(lake)
     lake.calve_properties = {"s3.multipart.part-size-bytes": PART, "s3.multipart.threshold": "1.0"}
     rows = [{"id": n, "text": text} for n, text in enumerate(texts(4000, 8000))]
     produce(broker.bootstrap, topic, rows)
@@ -86,7 +85,7 @@ def test_an_upload_that_is_killed_is_found(lake, broker, topic):
     assert not [key for key in keys if key.endswith(".parquet")], "nothing is visible"
     upload = client.list_multipart_uploads(Bucket=lake.bucket)["Uploads"]
     assert len(upload) == 1 and upload[0]["Key"].endswith(".parquet")
-    lake.calve_endpoint = None
+    lake.calve_endpoint = lake.calve_uri = None
     lake.calve_properties = {}
     config = lake.config_file()
     young = run_calve("doctor", name, "--json", "--config", config)

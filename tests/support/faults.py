@@ -15,6 +15,7 @@ import threading
 import time
 
 from components import free_port
+from lakes import SERVERS
 
 # What happens to one request. Those of REACHED have done their work on the server.
 FAULTS = [
@@ -117,6 +118,13 @@ class Faults:
         """A proxy before a server; its port."""
         self.proxies.append(_Proxy(self, name, port))
         return self.proxies[-1].port
+
+    def stand_before(self, lake):
+        """calve reaches the lake's S3 server, and its catalog where that is REST, through proxies of these."""
+        if lake.catalog == "rest":
+            lake.calve_uri = f"http://127.0.0.1:{self.proxy('rest', SERVERS.get('rest').port)}/{lake.name}"
+        lake.calve_endpoint = f"http://127.0.0.1:{self.proxy('s3', SERVERS.get('s3').port)}"
+        return self
 
     def close(self):
         self.ended.set()

@@ -64,6 +64,13 @@ static void serve_a_table(void)
     rule("PUT " FOLDER "/version-hint.text", 200, NULL, 0);
 }
 
+/* And nobody else: its hint stays. */
+static void serve_version_5(void)
+{
+    serve_a_table();
+    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+}
+
 static enum cv_code commit(struct cv_catalog_entry *ret_entry)
 {
     struct cv_catalog_change change = {
@@ -80,8 +87,7 @@ static void a_commit_is_a_conditional_put(void **state)
     const struct script_request *put;
 
     (void)state;
-    serve_a_table();
-    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+    serve_version_5();
     rule("PUT " FOLDER "/v6.metadata.json", 200, NULL, 0);
     CV_ASSERT_OK(commit(&entry), &err);
     assert_string_equal(entry.metadata_location, "s3://b/wh/shop/orders/metadata/v6.metadata.json");
@@ -97,8 +103,7 @@ static void a_taken_version_is_a_conflict(void **state)
     struct cv_catalog_entry entry;
 
     (void)state;
-    serve_a_table();
-    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+    serve_version_5();
     rule("PUT " FOLDER "/v6.metadata.json", 412, NULL, 0);
     CV_ASSERT_FAILS(commit(&entry), CV_CONFLICT, "v6.metadata.json exists", &err);
 }
@@ -108,8 +113,7 @@ static void a_refused_put_is_certain(void **state)
     struct cv_catalog_entry entry;
 
     (void)state;
-    serve_a_table();
-    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+    serve_version_5();
     rule("PUT " FOLDER "/v6.metadata.json", 403, NULL, 0);
     CV_ASSERT_FAILS(commit(&entry), CV_AUTH, "v6.metadata.json", &err);
 }
@@ -120,8 +124,7 @@ static void a_refusal_after_a_lost_answer_tells_nothing(void **state)
     struct cv_catalog_entry entry;
 
     (void)state;
-    serve_a_table();
-    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+    serve_version_5();
     rule("PUT " FOLDER "/v6.metadata.json", 500, NULL, 1);
     rule("PUT " FOLDER "/v6.metadata.json", 403, NULL, 0);
     CV_ASSERT_FAILS(commit(&entry), CV_UNKNOWN, "v6.metadata.json", &err);
@@ -132,8 +135,7 @@ static void an_own_version_that_cannot_be_read_is_unknown(void **state)
     struct cv_catalog_entry entry;
 
     (void)state;
-    serve_a_table();
-    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+    serve_version_5();
     script_rule(&server, (struct script_rule){"PUT " FOLDER "/v6.metadata.json", .how = SCRIPT_DROP,
                                               .times = 1});
     rule("PUT " FOLDER "/v6.metadata.json", 412, NULL, 0);
@@ -146,8 +148,7 @@ static void a_lost_answer_to_an_own_version_is_success(void **state)
     struct cv_catalog_entry entry;
 
     (void)state;
-    serve_a_table();
-    rule("GET " FOLDER "/version-hint.text", 200, "5", 0);
+    serve_version_5();
     script_rule(&server, (struct script_rule){"PUT " FOLDER "/v6.metadata.json", .how = SCRIPT_DROP,
                                               .times = 1});
     rule("PUT " FOLDER "/v6.metadata.json", 412, NULL, 0);

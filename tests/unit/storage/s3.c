@@ -544,6 +544,17 @@ static enum cv_code take_file(void *context, const struct cv_listed_file *file,
     return CV_OK;
 }
 
+/* Every page is this one. */
+static void assert_no_listing(struct cv_store *store, const char *page, const char *why)
+{
+    struct listing listing = {0};
+
+    script_reset(&server);
+    rule("GET", 200, NULL, page);
+    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT, why,
+                    &err);
+}
+
 static void listing_goes_on_and_decodes(void **state)
 {
     struct cv_store *store = open_store();
@@ -562,32 +573,22 @@ static void listing_goes_on_and_decodes(void **state)
          "<Contents><Key>t%20x/%2B%25%3D%C3%BC</Key><Size>1</Size></Contents></ListBucketResult>");
     CV_ASSERT_OK(cv_store_list(store, "s3n://b/t x", take_file, &listing, &err), &err);
     assert_string_equal(listing.text, "s3n://b/t x/+%=\xc3\xbc=1 s3n://b/t x/z=2 ");
-    script_reset(&server);
-    rule("GET", 200, NULL, "not XML");
-    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
-                    "cannot list s3://b/t/: answer is not XML", &err);
+    assert_no_listing(store, "not XML", "cannot list s3://b/t/: answer is not XML");
     script_reset(&server);
     rule_once("GET", 200, NULL, ERROR("SlowDown"));
     rule("GET", 200, NULL, ERROR("AccessDenied"));
     CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_IO,
                     "200 AccessDenied", &err);
     assert_int_equal(script_total(&server), 2);
-    script_reset(&server);
-    rule("GET", 200, NULL, "<html><body>Welcome</body></html>"); /* not an empty folder */
-    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
-                    "neither a list", &err);
-    script_reset(&server);
-    rule("GET", 200, NULL,
-         "<ListBucketResult><Contents><Key>tt/z</Key><Size>2</Size></Contents>"
-         "</ListBucketResult>");
-    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
-                    "tt/z, which is not below", &err);
-    script_reset(&server);
-    rule("GET", 200, NULL,
-         "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a"
-         "</NextContinuationToken></ListBucketResult>");
-    CV_ASSERT_FAILS(cv_store_list(store, "s3://b/t", take_file, &listing, &err), CV_FORMAT,
-                    "names itself", &err);
+    assert_no_listing(store, "<html><body>Welcome</body></html>", "neither a list"); /* not empty */
+    assert_no_listing(store,
+                      "<ListBucketResult><Contents><Key>tt/z</Key><Size>2</Size></Contents>"
+                      "</ListBucketResult>",
+                      "tt/z, which is not below");
+    assert_no_listing(store,
+                      "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a"
+                      "</NextContinuationToken></ListBucketResult>",
+                      "names itself");
     assert_int_equal(script_total(&server), 2);
     cv_store_free(store);
 }
