@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fast append. The manifests of the new files are written once, since what differs between attempts
- * (sequence numbers) is inherited from the manifest list, which is written anew each time. */
+ * Fast append and replacement. The manifests of the new files are written once, since what differs
+ * between attempts (sequence numbers) is inherited from the manifest list, which is written anew
+ * each time. */
 #include "table/append.h"
 
+#include "table/clearing.h"
 #include "table/position_int.h"
 #include "table/produce.h"
 
@@ -12,8 +14,9 @@
 struct appending {
     const struct cv_append *append;
     struct cv_new_manifests manifests; /* none until the first attempt */
-    struct cv_snapshot_changes changes;
-    const char *position_key; /* NULL = no position */
+    struct cv_clearing clearing;
+    struct cv_snapshot_changes changes; /* of this attempt */
+    const char *position_key;           /* NULL = no position */
     const char *position;
     struct cv_str long_position;
     int64_t last_snapshot_id; /* where the table already has this epoch */
@@ -67,6 +70,21 @@ static enum cv_code check_epoch(struct appending *a, const struct cv_table *tabl
     return CV_OK;
 }
 
+/* The new files in the place of the parent's. */
+static enum cv_code replace_rows(struct appending *a, struct cv_commit *commit,
+                                 const struct cv_table_metadata *metadata,
+                                 struct cv_new_snapshot *snapshot, struct cv_error *err)
+{
+    CV_CLEANUP(cv_change_counter_release) struct cv_change_counter counter = {.metadata = metadata};
+
+    for (size_t i = 0; i < a->append->file_count; i++)
+        cv_change_counter_add(&counter, &a->append->files[i]);
+    CV_DO(
+        cv_clearing_apply(&a->clearing, commit, metadata, &a->manifests, &counter, snapshot, err));
+    a->changes = counter.changes;
+    return CV_OK;
+}
+
 /* The new rows, then the parent's. */
 static enum cv_code join_rows(struct appending *a, struct cv_commit *commit,
                               const struct cv_snapshot *parent, struct cv_new_snapshot *snapshot,
@@ -91,7 +109,10 @@ static void fill_summary(const struct appending *a, const struct cv_snapshot *pa
 {
     const struct cv_append *append = a->append;
 
-    cv_properties_set(summary, "operation", "append");
+    cv_properties_set(summary, "operation",
+                      !append->replaces    ? "append"
+                      : append->file_count ? "overwrite"
+                                           : "delete");
     if (append->query_id) {
         char epoch[24];
 
@@ -116,7 +137,10 @@ static enum cv_code add_snapshot(struct appending *a, struct cv_commit *commit,
     struct cv_new_snapshot snapshot = {
         .summary = &summary, .extra = &extra, .extra_count = a->long_position.ptr ? 1 : 0};
 
-    CV_DO(join_rows(a, commit, parent, &snapshot, err));
+    if (a->append->replaces)
+        CV_DO(replace_rows(a, commit, next, &snapshot, err));
+    else
+        CV_DO(join_rows(a, commit, parent, &snapshot, err));
     fill_summary(a, parent, &summary);
     return cv_commit_add_snapshot(commit, next, &snapshot, err);
 }
@@ -176,6 +200,7 @@ enum cv_code cv_table_append(struct cv_table *table, const struct cv_append *app
     }
     code = cv_commit_run(table, &operation, &outcome, err);
     cv_new_manifests_release(&a.manifests);
+    cv_clearing_release(&a.clearing);
     CV_TRY(code, err, "table %s", cv_table_name_text(&table->name, &arena));
     *ret_result =
         (struct cv_append_result){outcome.already_done ? a.last_snapshot_id : outcome.snapshot_id,

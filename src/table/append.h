@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Appends data files in one snapshot (fast append: a new manifest before the parent's, which stay
- * as they are), with commit.retry.* and the rules for an unknown outcome. */
+ * as they are), or puts them in the place of all that the table has (Spark's complete mode: one
+ * overwrite with the row filter `true`), with commit.retry.* and the rules for an unknown outcome.
+ */
 #ifndef CALVE_TABLE_APPEND_H
 #define CALVE_TABLE_APPEND_H
 
@@ -10,6 +12,9 @@
 struct cv_append {
     const struct cv_data_file *files; /* each of the spec that its spec_id names */
     size_t file_count;                /* 0 is allowed: a snapshot that only carries a position */
+    /* All files of the branch, of any writer, leave it: operation `overwrite`, or `delete` without
+     * new files. */
+    bool replaces;
     const char *query_id; /* NULL = not a streaming append: no epoch check, no position */
     int64_t epoch;
     /* The query's newest that was committed; a table at an older one is a contradiction. */

@@ -152,6 +152,88 @@ static void a_second_reader_sees_the_same(void **state)
         assert_int_equal(other->metadata->snapshots[i].id, table->metadata->snapshots[i].id);
 }
 
+static enum cv_code replace(struct cv_table *table, size_t count, int64_t epoch,
+                            struct cv_append_result *ret_result)
+{
+    struct cv_data_file files[4];
+    struct cv_append append = {.files = files,
+                               .file_count = count,
+                               .replaces = true,
+                               .query_id = "q-1",
+                               .epoch = epoch,
+                               .job = "orders",
+                               .cluster_id = "cluster",
+                               .offsets_json = "{\"orders\":{\"0\":9}}"};
+
+    for (size_t i = 0; i < count; i++)
+        files[i] = fixture_file(&f, table->metadata->default_spec_id, 20100 + (int32_t)i);
+    return cv_table_append(table, &append, ret_result, &err);
+}
+
+/* The keys and values are those of Spark's complete mode on Iceberg 1.10 for the same files. */
+static void a_replacement_takes_the_place_of_all(void **state)
+{
+    struct cv_table *table = fixture_table(&f, "day", NULL, 0);
+    struct cv_append_result result;
+    struct cv_manifest_file *rows;
+    size_t count;
+    static const char *const wanted[] = {"operation",
+                                         "overwrite",
+                                         "added-data-files",
+                                         "1",
+                                         "deleted-data-files",
+                                         "3",
+                                         "added-records",
+                                         "10",
+                                         "deleted-records",
+                                         "30",
+                                         "removed-files-size",
+                                         "3000",
+                                         "changed-partition-count",
+                                         "3",
+                                         "total-data-files",
+                                         "1",
+                                         "total-records",
+                                         "10",
+                                         "spark.sql.streaming.epochId",
+                                         "0",
+                                         NULL};
+
+    (void)state;
+    CV_ASSERT_OK(fixture_append(&f, table, 2, -1, &result), &err);
+    CV_ASSERT_OK(fixture_append(&f, table, 1, -1, &result), &err);
+    CV_ASSERT_OK(replace(table, 1, 0, &result), &err);
+    assert_summary(head(), wanted);
+    assert_int_equal(fixture_live_files(table), 1);
+    CV_ASSERT_OK(cv_table_manifests(table, head(), &f.arena, &rows, &count, &err), &err);
+    assert_int_equal(count, 3);
+    assert_int_equal(rows[0].added_files, 1);
+    assert_int_equal(rows[1].deleted_files + rows[2].deleted_files, 3);
+    CV_ASSERT_OK(replace(table, 1, 0, &result), &err);
+    assert_true(result.already_done);
+}
+
+static void a_replacement_by_nothing_deletes(void **state)
+{
+    struct cv_table *table = fixture_table(&f, "day", NULL, 0);
+    struct cv_append_result result;
+    struct cv_manifest_file *rows;
+    size_t count;
+    static const char *const wanted[] = {
+        "operation", "delete", "deleted-data-files", "2", "total-records", "0", "added-data-files",
+        NULL,        NULL};
+
+    (void)state;
+    CV_ASSERT_OK(fixture_append(&f, table, 2, -1, &result), &err);
+    CV_ASSERT_OK(replace(table, 0, 0, &result), &err);
+    assert_summary(head(), wanted);
+    assert_int_equal(fixture_live_files(table), 0);
+    CV_ASSERT_OK(replace(table, 2, 1, &result), &err); /* manifests of removed files are dropped */
+    CV_ASSERT_OK(cv_table_manifests(table, head(), &f.arena, &rows, &count, &err), &err);
+    assert_int_equal(count, 1);
+    assert_int_equal(fixture_live_files(table), 2);
+}
+
 static void an_epoch_is_committed_once(void **state)
 {
     struct cv_table *table = fixture_table(&f, "", NULL, 0);
@@ -465,6 +547,8 @@ int main(void)
         TEST(the_first_append_counts_from_zero),
         TEST(manifests_of_the_parent_stay),
         TEST(a_second_reader_sees_the_same),
+        TEST(a_replacement_takes_the_place_of_all),
+        TEST(a_replacement_by_nothing_deletes),
         TEST(an_epoch_is_committed_once),
         TEST(a_table_in_an_older_state_is_noticed),
         TEST(other_writers_do_not_hide_an_epoch),
