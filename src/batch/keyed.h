@@ -9,10 +9,10 @@
 #include "batch/column.h"
 
 enum cv_merge {
-    CV_MERGE_SUM,    /* long, double, decimal(38, s); NULL counts for nothing. Overflow is an error */
-    CV_MERGE_MIN,    /* any primitive type; NULL counts for nothing */
+    CV_MERGE_SUM, /* long, double, decimal(38, s); NULL counts for nothing. Overflow is an error */
+    CV_MERGE_MIN, /* any primitive type; NULL counts for nothing */
     CV_MERGE_MAX,
-    CV_MERGE_AND,    /* boolean; NULL counts for nothing */
+    CV_MERGE_AND, /* boolean; NULL counts for nothing */
     CV_MERGE_OR,
     CV_MERGE_SKETCH, /* binary of one length: the larger of each byte (HyperLogLog registers) */
     CV_MERGE_FIRST,  /* of the first row: by the order columns, where there are any */

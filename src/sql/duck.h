@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The DuckDB library: found and loaded when a job needs it, never linked. One database in memory per
- * job, without access to files, network and extensions but for what a caller opens on purpose; one
- * connection per thread, on which queries run in the calling thread. What of its C interface is used
- * stands in duck_api.h.
+ * The DuckDB library: found and loaded when a job needs it, never linked. One database in memory
+ * per job, without access to files, network and extensions but for what a caller opens on purpose;
+ * one connection per thread, on which queries run in the calling thread. What of its C interface is
+ * used stands in duck_api.h.
  *
- * Types: boolean BOOLEAN, int INTEGER, long BIGINT, float FLOAT, double DOUBLE, decimal DECIMAL, date
- * DATE, time TIME, timestamp and timestamptz TIMESTAMP (µs in UTC: which of the two it is, the binder
- * knows), string VARCHAR, uuid, fixed and binary BLOB, struct STRUCT, list LIST, map MAP. */
+ * Types: boolean BOOLEAN, int INTEGER, long BIGINT, float FLOAT, double DOUBLE, decimal DECIMAL,
+ * date DATE, time TIME, timestamp and timestamptz TIMESTAMP (µs in UTC: which of the two it is, the
+ * binder knows), string VARCHAR, uuid, fixed and binary BLOB, struct STRUCT, list LIST, map MAP. */
 #ifndef CALVE_SQL_DUCK_H
 #define CALVE_SQL_DUCK_H
 
 #include "batch/column.h"
 
 struct cv_duck_config {
-    const char *library;        /* path of libduckdb.so; NULL = $CALVE_DUCKDB, then beside the
-                                   program, then the system's */
-    size_t memory_bytes;        /* of the database: sorts and hash tables above it go to the folder */
+    const char *library; /* path of libduckdb.so; NULL = $CALVE_DUCKDB, then beside the
+                            program, then the system's */
+    size_t memory_bytes; /* of the database: sorts and hash tables above it go to the folder */
     const char *spill_directory; /* made when first needed; NULL = nothing may spill */
-    const char *const *readable; /* absolute paths of files that read_csv and read_parquet may open */
+    const char *const
+        *readable; /* absolute paths of files that read_csv and read_parquet may open */
     size_t readable_count;
 };
 

@@ -19,16 +19,16 @@ enum cv_expr_kind {
 struct cv_expr {
     enum cv_expr_kind kind;
     struct cv_type type;
-    bool untyped;        /* the literal NULL: any type */
-    bool aggregate;      /* an aggregate function is in it */
-    bool event_time;     /* the watermark's column, or a window over it */
-    bool frozen_time;    /* holds current_timestamp: the batch's */
-    size_t position;     /* byte in the text as written, or CV_SQL_NO_POSITION */
-    const char *sql;     /* see kind; "$$" is a dollar sign */
+    bool untyped;     /* the literal NULL: any type */
+    bool aggregate;   /* an aggregate function is in it */
+    bool event_time;  /* the watermark's column, or a window over it */
+    bool frozen_time; /* holds current_timestamp: the batch's */
+    size_t position;  /* byte in the text as written, or CV_SQL_NO_POSITION */
+    const char *sql;  /* see kind; "$$" is a dollar sign */
     const struct cv_expr *const *arguments;
     size_t argument_count;
-    const char *text;    /* a constant string's or number's own text; NULL for others */
-    size_t input;        /* CV_EXPR_COLUMN of the stream: index of the query's input, else SIZE_MAX */
+    const char *text; /* a constant string's or number's own text; NULL for others */
+    size_t input;     /* CV_EXPR_COLUMN of the stream: index of the query's input, else SIZE_MAX */
 };
 
 /* Adds the DuckDB SQL of the whole tree. */

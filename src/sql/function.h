@@ -23,14 +23,14 @@ enum cv_code cv_natives_register(const struct cv_natives *natives,
 struct cv_call {
     struct cv_arena *arena;
     struct cv_natives *natives;
-    const char *name;          /* in lower case */
+    const char *name; /* in lower case */
     size_t position;
     const struct cv_expr **arguments; /* may be replaced by bind() */
     size_t argument_count;
 };
 
 enum cv_function_flag {
-    CV_FUNCTION_OPERATOR = 1,  /* DuckDB's parser gives it for an operator: "+", "~~", "in", … */
+    CV_FUNCTION_OPERATOR = 1, /* DuckDB's parser gives it for an operator: "+", "~~", "in", … */
 };
 
 struct cv_function {
@@ -40,9 +40,9 @@ struct cv_function {
     /* Checks and converts the arguments; the message says what is expected and what came. */
     enum cv_code (*bind)(const struct cv_function *function, struct cv_call *call,
                          const struct cv_expr **ret_expr, struct cv_error *err);
-    const char *detail;    /* bind()'s own: a template, a type rule */
+    const char *detail; /* bind()'s own: a template, a type rule */
     unsigned flags;
-    const char *note;      /* where DuckDB alone would differ; NULL */
+    const char *note; /* where DuckDB alone would differ; NULL */
 };
 
 /* NULL when the function is not in the list. */
@@ -69,14 +69,14 @@ bool cv_type_common(const struct cv_type *a, const struct cv_type *b, struct cv_
 /* Aggregates: how a value is kept while more rows may come, and what becomes of it in the end. */
 #define CV_AGGREGATE_PARTS_MAX 3
 struct cv_aggregate {
-    struct cv_type type;            /* of the result */
+    struct cv_type type; /* of the result */
     size_t part_count;
     struct {
-        const char *sql;            /* aggregate over rows, $1 = the argument */
+        const char *sql; /* aggregate over rows, $1 = the argument */
         struct cv_type type;
-        int merge;                  /* enum cv_merge of batch/keyed.h */
+        int merge; /* enum cv_merge of batch/keyed.h */
     } parts[CV_AGGREGATE_PARTS_MAX];
-    const char *finish;             /* over the parts: $1 … */
+    const char *finish; /* over the parts: $1 … */
 };
 /* count(*) has no argument. CV_UNSUPPORTED with the reason for first, last, DISTINCT, collect_list,
  * …; CV_NOT_FOUND when the name is no aggregate at all. */

@@ -29,7 +29,8 @@ struct cv_query_config {
     /* The view `stream`: key, value, topic, partition, offset, timestamp, timestampType and, with
      * includeHeaders, headers. `value` is a struct where the format has fields. */
     const struct cv_schema *stream;
-    bool value_open; /* JSON without `schema`: any path is there, as text or as the type of its CAST */
+    bool value_open; /* JSON without `schema`: any path is there, as text or as the type of its CAST
+                      */
     bool case_sensitive; /* fields below value */
     const struct cv_query_table *tables;
     size_t table_count;
@@ -38,7 +39,7 @@ struct cv_query_config {
     bool complete;                /* outputMode */
     const char *watermark;        /* an expression over the stream, or NULL */
     int64_t watermark_delay_us;
-    const char *distinct;         /* output columns by comma, or NULL */
+    const char *distinct; /* output columns by comma, or NULL */
 };
 
 enum cv_query_kind { CV_QUERY_ROWS, CV_QUERY_AGGREGATE, CV_QUERY_DISTINCT };
@@ -50,7 +51,7 @@ struct cv_query_input {
     size_t path_length;
     bool cast, try_cast; /* to cast_type: done by the decoder */
     struct cv_type cast_type;
-    bool from_value; /* NULL when the value cannot be decoded */
+    bool from_value;  /* NULL when the value cannot be decoded */
     const char *text; /* as written, for messages */
 };
 
@@ -61,16 +62,16 @@ struct cv_query {
     const struct cv_query_input *inputs; /* parallel to the columns of input_schema */
     struct cv_schema input_schema;       /* view `input`; the last three columns are topic,
                                             partition and offset of the record, for messages */
-    const char *rows_sql;      /* over `input` and the static tables; $1 = time of the batch */
-    struct cv_schema rows_schema;  /* its result: the table's columns, or keyed rows */
-    struct cv_keyed keyed;         /* not ROWS: how rows_schema is keyed and merged */
-    size_t output_column;          /* DISTINCT: where the table's columns begin in rows_schema */
-    const char *final_sql;         /* AGGREGATE: over view `groups` (keyed rows); $1 as above */
-    bool final_orders;             /* it has ORDER BY or LIMIT: one execution over all groups */
-    const char *watermark_sql;     /* over `input`: the largest event time as one timestamp */
-    const bool *uses_table;        /* per static table of the config */
+    const char *rows_sql;         /* over `input` and the static tables; $1 = time of the batch */
+    struct cv_schema rows_schema; /* its result: the table's columns, or keyed rows */
+    struct cv_keyed keyed;        /* not ROWS: how rows_schema is keyed and merged */
+    size_t output_column;         /* DISTINCT: where the table's columns begin in rows_schema */
+    const char *final_sql;        /* AGGREGATE: over view `groups` (keyed rows); $1 as above */
+    bool final_orders;            /* it has ORDER BY or LIMIT: one execution over all groups */
+    const char *watermark_sql;    /* over `input`: the largest event time as one timestamp */
+    const bool *uses_table;       /* per static table of the config */
     bool uses_batch_time;
-    const char *fingerprint;       /* of everything that the state depends on: 16 hex digits */
+    const char *fingerprint; /* of everything that the state depends on: 16 hex digits */
 };
 
 /* All problems of types and names at once, each with line and column of the text: "sql line 2

@@ -15,11 +15,12 @@
 #include "storage/store.h"
 
 struct cv_state_config {
-    struct cv_store *store;  /* outlives the state */
-    const char *location;    /* <checkpoint>/state, as the store names it */
+    struct cv_store *store;       /* outlives the state */
+    const char *location;         /* <checkpoint>/state, as the store names it */
     const struct cv_keyed *keyed; /* outlives the state */
-    const char *fingerprint; /* of the query; another one is CV_CONFIG: its state is of other rows */
-    size_t memory_bytes;     /* readers' pages, and a cache of small versions */
+    const char
+        *fingerprint;    /* of the query; another one is CV_CONFIG: its state is of other rows */
+    size_t memory_bytes; /* readers' pages, and a cache of small versions */
 };
 
 struct cv_state;
@@ -33,8 +34,8 @@ CV_DEFINE_CLEANUP(struct cv_state *, cv_state_free)
 enum cv_code cv_state_load(struct cv_state *state, int64_t batch, struct cv_error *err);
 
 struct cv_state_counters {
-    int64_t rows;      /* of the current version: an upper bound until it is compacted */
-    int64_t bytes;     /* of its files */
+    int64_t rows;  /* of the current version: an upper bound until it is compacted */
+    int64_t bytes; /* of its files */
     int64_t files;
     int64_t watermark_us; /* INT64_MIN = none yet */
 };
