@@ -53,8 +53,7 @@ static bool logical_kind(enum cv_avro_logical logical, enum cv_type_kind *ret_ki
     }
 }
 
-/* The Iceberg type that says what a value of the (reader's) Avro type is. */
-static void natural_type(const struct cv_avro_type *avro, struct cv_type *type)
+void cv_avro_leaf_type(const struct cv_avro_type *avro, struct cv_type *type)
 {
     static const enum cv_type_kind kinds[] = {
         [CV_AVRO_BOOLEAN] = CV_TYPE_BOOLEAN, [CV_AVRO_INT] = CV_TYPE_INT,
@@ -232,7 +231,7 @@ void cv_plan_compile_leaf(struct cv_plan_compiler *c, struct cv_plan_code *code,
                                   .size = writer->size,
                                   .unit = unit_of(reader->logical),
                                   .column = *dest->type};
-    natural_type(reader, &leaf->natural);
+    cv_avro_leaf_type(reader, &leaf->natural);
     if (dest->cast != CV_AVRO_ASSIGN) {
         leaf->cast = dest->cast;
         leaf->cast_type = *dest->cast_type;

@@ -192,6 +192,8 @@ const struct cv_plan_block *cv_plan_finish_block(struct cv_plan_compiler *c,
 void cv_plan_compile_value(struct cv_plan_compiler *c, struct cv_plan_code *code,
                            const struct cv_avro_type *writer, const struct cv_avro_type *reader,
                            const struct cv_plan_dest *dest);
+/* The Iceberg type that says what a value of the (reader's) primitive Avro type is. */
+void cv_avro_leaf_type(const struct cv_avro_type *avro, struct cv_type *type);
 void cv_plan_compile_leaf(struct cv_plan_compiler *c, struct cv_plan_code *code,
                           const struct cv_avro_type *writer, const struct cv_avro_type *reader,
                           const struct cv_plan_dest *dest);

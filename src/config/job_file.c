@@ -175,10 +175,13 @@ static enum cv_code read_section(const struct reader *r, const char *section,
 
         if (key->type != YAML_SCALAR_NODE)
             return fail_at(r, key, err, "a key must be text");
-        if (strcmp(section, "catalogs") == 0) {
+        if (strcmp(section, "catalogs") == 0 || strcmp(section, "tables") == 0) {
             if (value->type != YAML_MAPPING_NODE)
-                return fail_at(r, value, err, "a catalog is a map of its settings");
-            CV_DO(read_section(r, cv_arena_printf(&r->file->arena, "catalogs.%s", scalar_text(key)),
+                return fail_at(r, value, err,
+                               section[0] == 'c' ? "a catalog is a map of its settings"
+                                                 : "a table is a map of its settings");
+            CV_DO(read_section(r,
+                               cv_arena_printf(&r->file->arena, "%s.%s", section, scalar_text(key)),
                                value, err));
         } else {
             CV_DO(read_leaf(r, section, scalar_text(key), value, err));
@@ -187,7 +190,8 @@ static enum cv_code read_section(const struct reader *r, const char *section,
     return CV_OK;
 }
 
-static const char *const sections[] = {"catalogs", "source", "value", "sink", "maintenance"};
+static const char *const sections[] = {"catalogs", "source",    "value",      "tables",
+                                       "sink",     "watermark", "maintenance"};
 
 static enum cv_code read_top(const struct reader *r, const yaml_node_t *root, struct cv_error *err)
 {
@@ -298,7 +302,7 @@ enum cv_code cv_job_file_override(struct cv_job_file *file, const char *assignme
         return CV_USAGE;
     }
     dot = memchr(key, '.', (size_t)(equals - key));
-    if (dot && strncmp(key, "catalogs.", 9) == 0) {
+    if (dot && (strncmp(key, "catalogs.", 9) == 0 || strncmp(key, "tables.", 7) == 0)) {
         const char *second = memchr(dot + 1, '.', (size_t)(equals - dot - 1));
 
         dot = second ? second : dot;

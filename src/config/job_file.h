@@ -12,7 +12,8 @@
 #define CV_JOB_FILE_BYTES_MAX ((size_t)1 << 20)
 
 struct cv_job_entry {
-    const char *section; /* "", "source", "value", "sink", "maintenance", "catalogs.<name>" */
+    const char *section; /* "", "source", "value", "watermark", "sink", "maintenance",
+                            "catalogs.<name>", "tables.<name>" */
     const char *key;
     const char *value;
     int line; /* from 1; 0 for an override of the command line */

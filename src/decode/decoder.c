@@ -19,6 +19,10 @@ static enum cv_code read_select(struct cv_decoder *d, struct cv_error *err)
     if (!d->format)
         return cv_fail(err, CV_CONFIG, "value.format: there is no format %s; there are %s", format,
                        cv_format_names(&d->arena));
+    if (d->config.items) {
+        d->select = *d->config.items;
+        return CV_OK;
+    }
     if (d->config.select)
         return cv_select_parse(d->config.select, &d->arena, &d->select, err);
     cv_select_default(d->format->has_fields, d->config.include_headers, &d->arena, &d->select);
@@ -279,18 +283,30 @@ static enum cv_code run_records(struct cv_decode_worker *worker, const struct cv
     return CV_OK;
 }
 
+void cv_decode_worker_clear(struct cv_decode_worker *worker)
+{
+    cv_bad_list_clear(&worker->bad);
+    cv_batch_builder_clear(&worker->builder);
+}
+
 enum cv_code cv_decode_worker_run(struct cv_decode_worker *worker, const struct cv_chunk *chunk,
                                   struct cv_batch *ret_batch, struct cv_error *err)
 {
-    size_t rows = 0;
+    cv_decode_worker_clear(worker);
+    return cv_decode_worker_add(worker, chunk, ret_batch, err);
+}
 
-    cv_bad_list_clear(&worker->bad);
-    cv_batch_builder_clear(&worker->builder);
+enum cv_code cv_decode_worker_add(struct cv_decode_worker *worker, const struct cv_chunk *chunk,
+                                  struct cv_batch *ret_batch, struct cv_error *err)
+{
+    size_t before = worker->decoder->column_count ? worker->builder.columns[0].length : 0;
+    size_t rows = before;
+
     CV_DO(run_records(worker, chunk, &rows, err));
     if (cv_batch_builder_overflow(&worker->builder))
         return cv_fail(err, CV_LIMIT, "one chunk of records gives a column more than %zu bytes",
                        CV_COLUMN_BYTES_MAX);
-    worker->counters.rows += rows;
+    worker->counters.rows += rows - before;
     cv_batch_builder_view(&worker->builder, ret_batch);
     return CV_OK;
 }

@@ -38,9 +38,12 @@ struct cv_value_options {
 
 extern const struct cv_option_table cv_value_option_table;
 
+struct cv_select;
+
 struct cv_decoder_config {
     const struct cv_value_options *options;
     const char *select;            /* NULL = the default */
+    const struct cv_select *items; /* instead of the text: parsed already; outlives the decoder */
     const struct cv_schema *table; /* outlives the decoder */
     bool ignore_unknown;           /* sink.ignore-unknown */
     bool include_headers;
@@ -61,6 +64,15 @@ enum cv_code cv_decoder_open(const struct cv_decoder_config *config,
 void cv_decoder_free(struct cv_decoder *decoder);
 CV_DEFINE_CLEANUP(struct cv_decoder *, cv_decoder_free)
 
+/* The columns that a query over the records sees: Kafka's (headers with include_headers), `value`
+ * as a struct where the format has fields: by the reader's Avro schema, else the latest of the
+ * topics' subjects, or by `schema` for JSON. *ret_open: JSON without it, where every path is there
+ * as text. Of the config, select and table are not looked at. The result lives in the arena. */
+struct cv_schema;
+enum cv_code cv_decoder_stream_schema(const struct cv_decoder_config *config,
+                                      struct cv_arena *arena, struct cv_schema *ret_schema,
+                                      bool *ret_open, struct cv_error *err);
+
 /* "value.order_id → order_id string" lines for `calve check`; in the arena. */
 const char *cv_decoder_describe(const struct cv_decoder *decoder, struct cv_arena *arena);
 
@@ -73,6 +85,11 @@ void cv_decode_worker_free(struct cv_decode_worker *worker);
  * one, message "topic orders[3]@1042: field ts: …". A registry outage is waited out inside. */
 enum cv_code cv_decode_worker_run(struct cv_decode_worker *worker, const struct cv_chunk *chunk,
                                   struct cv_batch *ret_batch, struct cv_error *err);
+/* The same behind the rows of before: the batch has those of all chunks since
+ * cv_decode_worker_run() or _clear(), and so has the list of bad records. */
+enum cv_code cv_decode_worker_add(struct cv_decode_worker *worker, const struct cv_chunk *chunk,
+                                  struct cv_batch *ret_batch, struct cv_error *err);
+void cv_decode_worker_clear(struct cv_decode_worker *worker);
 const struct cv_bad_list *cv_decode_worker_bad(const struct cv_decode_worker *worker);
 
 struct cv_decode_counters {

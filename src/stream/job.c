@@ -11,14 +11,30 @@
 
 #define JOB(field)  offsetof(struct cv_job_options, field)
 #define SINK(field) offsetof(struct cv_sink_options, field)
+#define MARK(field) offsetof(struct cv_watermark_options, field)
 
 static const struct cv_option job_options[] = {
     {"job", CV_OPTION_TEXT, JOB(job), NULL, NULL,
      "Name of the job: in the table's position, in messages and in the lag group.", 0, 0,
      CV_OPTION_REQUIRED},
     {"select", CV_OPTION_TEXT, JOB(select), NULL, NULL,
-     "Which parts of a record go to which columns; default value.*, or Kafka's columns for raw.", 0,
-     0, 0},
+     "Which parts of a record go to which columns, as SQL items; default value.*, or Kafka's "
+     "columns "
+     "for raw.",
+     0, 0, 0},
+    {"where", CV_OPTION_TEXT, JOB(where), NULL, NULL,
+     "SQL condition: records for which it is not true give no row.", 0, 0, 0},
+    {"sql", CV_OPTION_TEXT, JOB(sql), NULL, NULL,
+     "A whole query over the view stream, in the place of select and where.", 0, 0, 0},
+    {"distinct", CV_OPTION_TEXT, JOB(distinct), NULL, NULL,
+     "Columns by comma: of rows with equal values there only the first goes to the table, as long "
+     "as the watermark remembers it (dropDuplicatesWithinWatermark).",
+     0, 0, 0},
+    {"duckdb-library", CV_OPTION_TEXT, JOB(duckdb_library), NULL, NULL,
+     "Path of libduckdb.so, for jobs with SQL beyond plain items; default $CALVE_DUCKDB, the one "
+     "of "
+     "make deps-sql, then the system's.",
+     0, 0, 0},
     {"memory", CV_OPTION_BYTES, JOB(memory_bytes), "256 MiB", NULL,
      "Budget of the process for fetched records, columns and open files.", 64 << 20, 0, 0},
     {"threads", CV_OPTION_INTEGER, JOB(threads), "0", NULL,
@@ -36,11 +52,27 @@ static const struct cv_option job_options[] = {
 const struct cv_option_table cv_job_option_table = {"", "the top level of a job file", job_options,
                                                     CV_ARRAY_LENGTH(job_options)};
 
+static const struct cv_option watermark_options[] = {
+    {"column", CV_OPTION_TEXT, MARK(column), NULL, NULL,
+     "Event time of a record: a timestamp field such as value.ts, or an expression of one.", 0, 0,
+     0},
+    {"delay", CV_OPTION_DURATION, MARK(delay_us), "0 seconds", NULL,
+     "How far behind the newest event time a record may come and still be counted for certain.", 0,
+     0, 0},
+};
+
+const struct cv_option_table cv_watermark_option_table = {
+    "watermark", "when windows close and how late a record may come", watermark_options,
+    CV_ARRAY_LENGTH(watermark_options)};
+
 static const struct cv_option sink_options[] = {
     {"table", CV_OPTION_TEXT, SINK(table), NULL, NULL,
      "catalog.namespace.table, with .branch_<name> at the end to write to a branch.", 0, 0,
      CV_OPTION_REQUIRED},
-    {"outputMode", CV_OPTION_TEXT, SINK(output_mode), "append", NULL, "append.", 0, 0, 0},
+    {"outputMode", CV_OPTION_TEXT, SINK(output_mode), "append", NULL,
+     "append adds the rows of each batch; complete puts the whole result of an aggregation in the "
+     "place of all that the table has.",
+     0, 0, 0},
     {"trigger", CV_OPTION_TEXT, SINK(trigger), NULL, NULL,
      "An interval (\"1 minute\"), availableNow or once; absent: the next batch at once.", 0, 0, 0},
     {"checkpointLocation", CV_OPTION_TEXT, SINK(checkpoint), NULL, NULL,
@@ -102,6 +134,9 @@ static enum cv_code set_entry(struct cv_job *job, const struct cv_job_entry *ent
     if (strcmp(entry->section, "value") == 0)
         return cv_options_set(&cv_value_option_table, &job->value, arena, entry->key, entry->value,
                               err);
+    if (strcmp(entry->section, "watermark") == 0)
+        return cv_options_set(&cv_watermark_option_table, &job->watermark, arena, entry->key,
+                              entry->value, err);
     if (strcmp(entry->section, "sink") == 0)
         return cv_options_set(&cv_sink_option_table, &job->sink, arena, entry->key, entry->value,
                               err);
@@ -122,6 +157,7 @@ static enum cv_code read_sections(struct cv_job *job, struct cv_error *err)
     CV_DO(cv_options_defaults(&cv_job_option_table, &job->options, arena, err));
     CV_DO(cv_options_defaults(&cv_source_option_table, &job->source, arena, err));
     CV_DO(cv_options_defaults(&cv_value_option_table, &job->value, arena, err));
+    CV_DO(cv_options_defaults(&cv_watermark_option_table, &job->watermark, arena, err));
     CV_DO(cv_options_defaults(&cv_sink_option_table, &job->sink, arena, err));
     for (size_t i = 0; i < job->file.count; i++) {
         const struct cv_job_entry *entry = &job->file.entries[i];
@@ -142,20 +178,40 @@ static enum cv_code read_sections(struct cv_job *job, struct cv_error *err)
     return CV_OK;
 }
 
-static enum cv_code check_output_mode(const char *mode, struct cv_error *err)
+static enum cv_code read_output_mode(const char *mode, bool *ret_complete, struct cv_error *err)
 {
-    if (cv_text_equal_nocase(mode, "append"))
+    *ret_complete = cv_text_equal_nocase(mode, "complete");
+    if (*ret_complete || cv_text_equal_nocase(mode, "append"))
         return CV_OK;
-    if (cv_text_equal_nocase(mode, "complete"))
-        (void)cv_fail(err, CV_UNSUPPORTED,
-                      "sink.outputMode complete needs an aggregation, which calve cannot do yet");
-    else if (cv_text_equal_nocase(mode, "update"))
+    if (cv_text_equal_nocase(mode, "update"))
         (void)cv_fail(err, CV_UNSUPPORTED,
                       "sink.outputMode update: Iceberg tables do not support Update mode");
     else
         (void)cv_fail(err, CV_CONFIG, "sink.outputMode \"%.50s\" is not known", mode);
-    cv_hint(err, "write append");
+    cv_hint(err, "write append, or complete for a query with an aggregation");
     return err ? err->code : CV_CONFIG;
+}
+
+/* What goes together, as far as that can be said without looking into the SQL. */
+static enum cv_code check_query(const struct cv_job *job, struct cv_error *err)
+{
+    const struct cv_job_options *o = &job->options;
+
+    if (o->sql && (o->select || o->where))
+        return cv_fail(err, CV_CONFIG, "sql is a whole query: write %s into it",
+                       o->select ? "the items of select" : "the condition of where");
+    if (job->complete && !o->sql && !o->select) {
+        (void)cv_fail(err, CV_CONFIG, "sink.outputMode complete needs an aggregation");
+        cv_hint(err, "write it as sql: SELECT …, count(*) FROM stream GROUP BY …");
+        return CV_CONFIG;
+    }
+    if (o->distinct && !job->watermark.column) {
+        (void)cv_fail(err, CV_CONFIG,
+                      "distinct needs a watermark, else every key would be remembered for ever");
+        cv_hint(err, "add watermark: {column: timestamp, delay: 1 hour}");
+        return CV_CONFIG;
+    }
+    return CV_OK;
 }
 
 /* A job's name is part of summary keys and of a group's name. */
@@ -179,8 +235,8 @@ static void resolve_spill_directory(struct cv_job *job)
     struct cv_arena *arena = &job->file.arena;
 
     if (!job->options.spill_directory && job->checkpoint_stored)
-        job->options.spill_directory = cv_arena_printf(
-            arena, "%s/calve-spill-%s", cv_spill_folder(NULL), job->options.job);
+        job->options.spill_directory =
+            cv_arena_printf(arena, "%s/calve-spill-%s", cv_spill_folder(NULL), job->options.job);
     else if (!job->options.spill_directory)
         job->options.spill_directory = cv_arena_printf(arena, "%s/spill", job->checkpoint);
     job->options.spill_directory =
@@ -235,7 +291,8 @@ enum cv_code cv_job_open_checkpoint(const struct cv_job *job, struct cv_catalog 
 static void resolve_paths(struct cv_job *job)
 {
     struct cv_arena *arena = &job->file.arena;
-    const char **paths[] = {&job->value.schema_file, &job->value.registry_ca};
+    const char **paths[] = {&job->value.schema_file, &job->value.registry_ca,
+                            &job->options.duckdb_library};
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(paths); i++)
         if (*paths[i])
@@ -256,7 +313,8 @@ static enum cv_code finish_job(struct cv_job *job, void (*warn)(void *context, c
 
     CV_DO(read_sections(job, err));
     CV_DO(check_name(job->options.job, err));
-    CV_DO(check_output_mode(job->sink.output_mode, err));
+    CV_DO(read_output_mode(job->sink.output_mode, &job->complete, err));
+    CV_DO(check_query(job, err));
     CV_TRY(cv_trigger_parse(job->sink.trigger, &job->trigger, err), err, "sink.trigger");
     CV_DO(resolve_checkpoint(job, err));
     resolve_paths(job);

@@ -16,10 +16,20 @@
 struct cv_job_options {
     const char *job;
     const char *select;
+    const char *where;
+    const char *sql;
+    const char *distinct;
+    const char *duckdb_library; /* absolute once loaded; NULL = the usual places */
     int64_t memory_bytes;
     int64_t threads; /* 0 = one per core */
     const char *spill_directory;
     const char *lag_group; /* NULL = calve.<job>; "none" = off */
+};
+
+/* Section `watermark`. */
+struct cv_watermark_options {
+    const char *column; /* NULL = no watermark */
+    int64_t delay_us;
 };
 
 /* Section `sink`. */
@@ -39,14 +49,17 @@ struct cv_sink_options {
 
 extern const struct cv_option_table cv_job_option_table;
 extern const struct cv_option_table cv_sink_option_table;
+extern const struct cv_option_table cv_watermark_option_table;
 
 struct cv_job {
     struct cv_job_file file; /* owns the texts */
     struct cv_job_options options;
     struct cv_source_options source;
     struct cv_value_options value;
+    struct cv_watermark_options watermark;
     struct cv_sink_options sink;
     struct cv_trigger trigger;
+    bool complete;          /* outputMode */
     const char *checkpoint; /* absolute local path, or a location */
     bool checkpoint_stored; /* the latter */
     const char *lag_group;  /* "" = off */
