@@ -59,7 +59,9 @@ struct cv_rows_source {
 };
 
 /* A view of this name over rows that are handed over anew for every execution. Columns are named as
- * in the schema, which must outlive the connection. */
+ * in the schema, which must outlive the connection. It is the connection's own: others have views of
+ * the same name over other rows (duckdb_arrow_scan() makes views of the whole database, so it gets a
+ * name of its own and a temporary view stands before it). */
 struct cv_duck_view;
 enum cv_code cv_duck_view_create(struct cv_duck_connection *connection, const char *name,
                                  const struct cv_schema *schema, struct cv_duck_view **ret_view,

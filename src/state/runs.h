@@ -38,6 +38,11 @@ enum cv_code cv_runs_read(struct cv_runs *runs, struct cv_merge_reader **ret_rea
 enum cv_code cv_merge_reader_next(struct cv_merge_reader *reader, struct cv_batch *ret_batch,
                                   struct cv_error *err);
 void cv_merge_reader_free(struct cv_merge_reader *reader);
+/* The same rows with these columns only, named and typed as `keyed` says; takes nothing over: the
+ * reader beneath stays the caller's and is read through this one. */
+enum cv_code cv_merge_reader_project(struct cv_merge_reader *reader, const struct cv_keyed *keyed,
+                                     const size_t *columns, struct cv_merge_reader **ret_reader,
+                                     struct cv_error *err);
 CV_DEFINE_CLEANUP(struct cv_merge_reader *, cv_merge_reader_free)
 
 #endif

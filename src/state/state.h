@@ -37,15 +37,18 @@ struct cv_state_counters {
     int64_t rows;  /* of the current version: an upper bound until it is compacted */
     int64_t bytes; /* of its files */
     int64_t files;
-    int64_t watermark_us; /* INT64_MIN = none yet */
+    int64_t rows_written; /* keys that the last cv_state_write() took in */
+    /* As the version was written with; INT64_MIN = none. */
+    int64_t watermark_us, next_watermark_us;
 };
 void cv_state_counters(const struct cv_state *state, struct cv_state_counters *ret_counters);
 
 /* Writes version `batch`: the current one, merged with these rows (key order, one per key; NULL =
  * none), without what `watermark_us` closes (INT64_MIN = nothing), and makes it the current one.
- * All is durable on return. Compacts when the files have become many. */
+ * `next_watermark_us` (what the batch after closes by) is kept with it for the caller. All is
+ * durable on return. Compacts when the files have become many. */
 enum cv_code cv_state_write(struct cv_state *state, int64_t batch, struct cv_merge_reader *rows,
-                            int64_t watermark_us, struct cv_error *err);
+                            int64_t watermark_us, int64_t next_watermark_us, struct cv_error *err);
 
 /* The rows of the current version in key order. With `closing_us` only those that it closes: for
  * reading what is to be emitted, before cv_state_write(). `also`: merged in as if they were in the
@@ -54,7 +57,8 @@ enum cv_code cv_state_read(struct cv_state *state, struct cv_merge_reader *also,
                            const int64_t *closing_us, struct cv_merge_reader **ret_reader,
                            struct cv_error *err);
 
-/* Of these rows (key order, one per key) those whose key the current version lacks. */
+/* Of these rows (key order, one per key) those whose key the current version lacks. They may have
+ * other columns behind the key than the state. */
 enum cv_code cv_state_lacking(struct cv_state *state, struct cv_merge_reader *rows,
                               struct cv_merge_reader **ret_reader, struct cv_error *err);
 
