@@ -59,14 +59,13 @@ struct cv_rows_source {
 };
 
 /* A view of this name over rows that are handed over anew for every execution. Columns are named as
- * in the schema, which must outlive the connection. It is the connection's own: others have views of
- * the same name over other rows (duckdb_arrow_scan() makes views of the whole database, so it gets a
- * name of its own and a temporary view stands before it). */
+ * in the schema, which must outlive the connection. */
 struct cv_duck_view;
 enum cv_code cv_duck_view_create(struct cv_duck_connection *connection, const char *name,
                                  const struct cv_schema *schema, struct cv_duck_view **ret_view,
                                  struct cv_error *err);
 void cv_duck_view_free(struct cv_duck_view *view);
+CV_DEFINE_CLEANUP(struct cv_duck_view *, cv_duck_view_free)
 /* The rows that the next execution sees: all of one batch, only these slices of it, or a source. */
 void cv_duck_view_set_batch(struct cv_duck_view *view, const struct cv_batch *batch);
 struct cv_duck_slice {
