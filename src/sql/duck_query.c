@@ -73,11 +73,21 @@ static void finish(struct cv_duck_query *query)
     query->running = false;
 }
 
+/* An execution that is not read to its end leaves its transaction open until the next statement,
+ * which rolls it back with all that was registered in it. */
+static void give_up(struct cv_duck_query *query)
+{
+    if (!query->running)
+        return;
+    finish(query);
+    (void)cv_duck_execute(query->connection, "SELECT 1", NULL);
+}
+
 void cv_duck_query_free(struct cv_duck_query *query)
 {
     if (!query)
         return;
-    finish(query);
+    give_up(query);
     if (query->prepared)
         cv_duck_api.destroy_prepare(&query->prepared);
     cv_batch_builder_release(&query->builder);
@@ -91,7 +101,7 @@ enum cv_code cv_duck_query_start(struct cv_duck_query *query, const int64_t *par
     size_t used = (size_t)cv_duck_api.nparams(query->prepared);
     enum cv_code code = CV_OK;
 
-    finish(query);
+    give_up(query);
     query->connection->source_error.code = CV_OK;
     if (used > parameter_count)
         return cv_fail(err, CV_INTERNAL, "a query has %zu parameters, given are %zu", used,

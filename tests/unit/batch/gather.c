@@ -3,6 +3,7 @@
  * Rows gathered from columns of every shape are the rows that were there, also beyond the first
  * growth of a builder, and twice into the same one. */
 #include "batch/gather.h"
+#include "same_value.h"
 #include "test.h"
 
 #define ROWS 3000
@@ -44,29 +45,6 @@ static void put_row(struct cv_batch_builder *b, int64_t n)
     cv_builder_end_list(&c[7]);
 }
 
-static void same_value(const struct cv_column *a, size_t i, const struct cv_column *b, size_t k)
-{
-    assert_int_equal(cv_column_is_null(a, i), cv_column_is_null(b, k));
-    if (cv_column_is_null(a, i))
-        return;
-    if (a->type->kind == CV_TYPE_STRUCT) {
-        for (size_t c = 0; c < a->child_count; c++)
-            same_value(&a->children[c], i, &b->children[c], k);
-    } else if (cv_type_is_nested(a->type)) {
-        size_t count = (size_t)(a->offsets[i + 1] - a->offsets[i]);
-
-        assert_int_equal(count, b->offsets[k + 1] - b->offsets[k]);
-        for (size_t n = 0; n < count; n++)
-            for (size_t c = 0; c < a->child_count; c++)
-                same_value(&a->children[c], (size_t)a->offsets[i] + n, &b->children[c],
-                           (size_t)b->offsets[k] + n);
-    } else {
-        struct cv_value left = cv_column_value(a, i), right = cv_column_value(b, k);
-
-        assert_int_equal(cv_value_compare(&left, &right), 0);
-    }
-}
-
 static void gathered_rows_are_the_rows(void **state)
 {
     CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
@@ -94,9 +72,9 @@ static void gathered_rows_are_the_rows(void **state)
     assert_int_equal(result.row_count, picked.count + range.count);
     for (size_t c = 0; c < to.column_count; c++)
         for (size_t i = 0; i < result.row_count; i++)
-            same_value(&source.columns[c],
-                       i < picked.count ? index[i] : range.start + i - picked.count,
-                       &result.columns[c], i);
+            cv_test_same_value(&source.columns[c],
+                               i < picked.count ? index[i] : range.start + i - picked.count,
+                               &result.columns[c], i);
     cv_batch_builder_release(&from);
     cv_batch_builder_release(&to);
 }
