@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 ROWS ?= 20000000
 FILES ?= 1000
 
-.PHONY: all check test lint fmt asan tsan fuzz bench bench-maintain campaign demo docs deps deps-test install clean
+.PHONY: all check test lint fmt asan tsan fuzz bench bench-maintain campaign demo docs deps deps-test deps-sql install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
@@ -19,6 +19,9 @@ deps:
 	@scripts/deps.sh build
 deps-test:
 	@scripts/deps.sh test
+# The library that jobs with SQL load.
+deps-sql:
+	@scripts/duckdb.sh
 
 check: deps-test
 	@python3 scripts/check.py
@@ -66,13 +69,17 @@ demo: deps all
 docs: all
 	@python3 scripts/docs.py
 
-# Without fault points.
+# Without fault points; with the library of `make deps-sql`, if it was fetched.
 install:
 	@test -f build-install/build.ninja || meson setup build-install --buildtype=release \
 		-Dfaults=false >/dev/null
 	@meson configure build-install -Dprefix=$(PREFIX)
 	@ninja -C build-install --quiet
 	@meson install -C build-install --quiet
+	@if [ -f .cache/duckdb/libduckdb.so ]; then \
+		install -d "$(DESTDIR)$(PREFIX)/lib/calve" && \
+		install -m 755 .cache/duckdb/libduckdb.so "$(DESTDIR)$(PREFIX)/lib/calve/" && \
+		install -m 644 .cache/duckdb/LICENSE "$(DESTDIR)$(PREFIX)/lib/calve/LICENSE.duckdb"; fi
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz build-install

@@ -77,6 +77,8 @@ def run_real_tests():
 
 def main():
     sanitize = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "--buildtype=debugoptimized"]
+    if subprocess.run(["make", "--no-print-directory", "deps-sql"], cwd=ROOT).returncode != 0:
+        say("   without DuckDB the tests of SQL are skipped")
     built = run("build with gcc", ["make", "all"])
     run("lint", [sys.executable, "scripts/lint.py"])
     if built:

@@ -113,7 +113,7 @@ static enum cv_code load_once(const char *named, struct cv_error *err)
     if (!library) {
         (void)cv_fail(err, CV_UNSUPPORTED, "SQL needs the DuckDB library, which is not there: %s",
                       cv_buf_text(&why));
-        cv_hint(err, "`make deps-sql` gets it; or name it: sql.library, or CALVE_DUCKDB in the "
+        cv_hint(err, "`make deps-sql` gets it; or name it: duckdb-library, or CALVE_DUCKDB in the "
                      "environment");
         return CV_UNSUPPORTED;
     }
