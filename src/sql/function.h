@@ -19,7 +19,17 @@ void cv_natives_free(struct cv_natives *natives);
 enum cv_code cv_natives_register(const struct cv_natives *natives,
                                  struct cv_duck_connection *connection, struct cv_error *err);
 
-/* What a call is bound with. */
+/* What a call is bound with. Operators come by DuckDB's names: "+", "-", "*", "/", "//", "%", "**",
+ * "||", "~~" (LIKE), "!~~", "~~*", "!~~*", "like_escape", "not_like_escape", "ilike_escape",
+ * "not_ilike_escape", "regexp_full_match", "&", "|", "<<", ">>", "~"; and by ours: "and", "or",
+ * "not", "=", "<>", "<", "<=", ">", ">=", "is distinct from", "is not distinct from", "isnull",
+ * "isnotnull", "in", "not in", "between", "not between", "case" (when1, then1, …[, else]),
+ * "coalesce", "array_extract" (x[i]), "struct_extract" (struct, name), "list_value", "struct_pack"
+ * (name1, value1, …: names are constant strings), "map" (keys list, values list), "interval" (a
+ * constant string: INTERVAL '1 day 2 hours'), "to_days" and the like (a constant under any casts).
+ *
+ * An INTERVAL is a bound constant of no column's type (cv_expr_is_interval()): + and - and a few
+ * functions take it, nothing else does. */
 struct cv_call {
     struct cv_arena *arena;
     struct cv_natives *natives;
@@ -33,6 +43,7 @@ enum cv_function_flag {
     CV_FUNCTION_OPERATOR = 1, /* DuckDB's parser gives it for an operator: "+", "~~", "in", … */
 };
 
+struct cv_native_row;
 struct cv_function {
     const char *name;      /* lower case; an alias is a row of its own */
     const char *signature; /* for the documentation: "substring(text, start[, length]) → string" */
@@ -42,7 +53,9 @@ struct cv_function {
                          const struct cv_expr **ret_expr, struct cv_error *err);
     const char *detail; /* bind()'s own: a template, a type rule */
     unsigned flags;
-    const char *note; /* where DuckDB alone would differ; NULL */
+    const char *note; /* where Spark or DuckDB has something else to say; NULL */
+    bool (*native)(struct cv_native_row *row); /* C code that computes it; NULL = SQL */
+    int64_t number;                            /* bind()'s or the native's own */
 };
 
 /* NULL when the function is not in the list. */
@@ -56,6 +69,9 @@ const char *cv_function_refusal(const char *name);
 /* Finds and binds; a message without position, which the binder adds. Aggregates are not here. */
 enum cv_code cv_call_bind(struct cv_call *call, const struct cv_expr **ret_expr,
                           struct cv_error *err);
+
+/* Whether a bound expression is an INTERVAL, which cannot be a column. */
+bool cv_expr_is_interval(const struct cv_expr *expr);
 
 /* CAST and TRY_CAST with the values of schema/cast.h; a cast between equal types is the expression
  * itself. Struct, list and map cast member by member. */
