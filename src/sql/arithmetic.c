@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * + - * / // % and their relatives, with Spark's result types: overflow and division by zero are
- * errors of the row. */
+ * The four operations, quotient and remainder with Spark's result types: overflow and division by
+ * zero are errors of the row. */
 #include "sql/arithmetic.h"
 
 #include <math.h>

@@ -96,6 +96,30 @@ static enum cv_code bind_text_or_bytes(const struct cv_function *function, struc
     return CV_OK;
 }
 
+/* Of a list too. */
+static enum cv_code bind_reverse(const struct cv_function *function, struct cv_call *call,
+                                 const struct cv_expr **ret_expr, struct cv_error *err)
+{
+    const struct cv_type *type = &call->arguments[0]->type;
+
+    if (type->kind != CV_TYPE_LIST || call->arguments[0]->untyped)
+        return cv_bind_letters(function, call, ret_expr, err);
+    *ret_expr = cv_bind_sql(call, "list_reverse($1)", type);
+    return CV_OK;
+}
+
+/* DuckDB's len() of a list too: Spark's size(). */
+static enum cv_code bind_len(const struct cv_function *function, struct cv_call *call,
+                             const struct cv_expr **ret_expr, struct cv_error *err)
+{
+    const struct cv_type type = CV_PLAIN(INT);
+
+    if (call->arguments[0]->type.kind != CV_TYPE_LIST || call->arguments[0]->untyped)
+        return bind_text_or_bytes(function, call, ret_expr, err);
+    *ret_expr = cv_bind_sql(call, "CAST(len($1) AS INTEGER)", &type);
+    return CV_OK;
+}
+
 static struct cv_str slice_points(struct cv_str text, bool points, int64_t start, int64_t end)
 {
     size_t from = (size_t)CV_MAX(start, 0);
@@ -592,7 +616,8 @@ const struct cv_function cv_functions_text[] = {
     {"initcap", "initcap(text) → string", 1, 1, cv_bind_letters, "s:s", 0,
      "words are what stands between blanks", native_initcap, 0},
     LENGTH("length", POINTS, "code points of a text, bytes of a binary"),
-    LENGTH("len", POINTS, NULL),
+    {"len", "len(text, binary or list) → int", 1, 1, bind_len, "i", 0, "Spark's size() of a list",
+     native_length, POINTS},
     LENGTH("char_length", POINTS, NULL),
     LENGTH("character_length", POINTS, NULL),
     LENGTH("octet_length", 0, "bytes"),
@@ -612,6 +637,8 @@ const struct cv_function cv_functions_text[] = {
      native_pad, TRIM_LEFT},
     {"rpad", "rpad(text, length[, padding]) → string", 2, 3, cv_bind_letters, "si:s|sis:s", 0, NULL,
      native_pad, TRIM_RIGHT},
+    {"reverse", "reverse(text or list) → its type", 1, 1, bind_reverse, "s:s", 0, "code points",
+     native_reverse, 0},
     {"repeat", "repeat(text, count) → string", 2, 2, cv_bind_letters, "si:s", 0, NULL,
      native_repeat, 0},
     {"space", "space(count) → string", 1, 1, cv_bind_letters, "i:s", 0, NULL, native_space, 0},
