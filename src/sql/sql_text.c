@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pieces of the SQL that DuckDB runs. */
+#include "sql/bind_int.h"
+
+void cv_sql_write_name(struct cv_buf *out, const char *name)
+{
+    cv_buf_append_byte(out, '"');
+    for (; *name; name++) {
+        if (*name == '"')
+            cv_buf_append_byte(out, '"');
+        cv_buf_append_byte(out, (uint8_t)*name);
+    }
+    cv_buf_append_byte(out, '"');
+}
+
+void cv_sql_write_text(struct cv_buf *out, const char *text)
+{
+    cv_buf_append_byte(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            cv_buf_append_byte(out, '\'');
+        cv_buf_append_byte(out, (uint8_t)*text);
+    }
+    cv_buf_append_byte(out, '\'');
+}
+
+void cv_sql_type_text(const struct cv_type *type, struct cv_buf *out)
+{
+    static const char *const words[] = {
+        [CV_TYPE_BOOLEAN] = "BOOLEAN",     [CV_TYPE_INT] = "INTEGER",
+        [CV_TYPE_LONG] = "BIGINT",         [CV_TYPE_FLOAT] = "FLOAT",
+        [CV_TYPE_DOUBLE] = "DOUBLE",       [CV_TYPE_DATE] = "DATE",
+        [CV_TYPE_TIME] = "TIME",           [CV_TYPE_TIMESTAMP] = "TIMESTAMP",
+        [CV_TYPE_TIMESTAMPTZ] = "TIMESTAMP", [CV_TYPE_STRING] = "VARCHAR",
+        [CV_TYPE_UUID] = "BLOB",           [CV_TYPE_FIXED] = "BLOB",
+        [CV_TYPE_BINARY] = "BLOB",
+    };
+
+    if (type->kind == CV_TYPE_DECIMAL) {
+        cv_buf_printf(out, "DECIMAL(%d,%d)", type->precision, type->scale);
+    } else if (!cv_type_is_nested(type)) {
+        cv_buf_append_text(out, words[type->kind]);
+    } else if (type->kind == CV_TYPE_LIST) {
+        cv_sql_type_text(&type->fields[0].type, out);
+        cv_buf_append_text(out, "[]");
+    } else {
+        cv_buf_append_text(out, type->kind == CV_TYPE_MAP ? "MAP(" : "STRUCT(");
+        for (size_t i = 0; i < type->field_count; i++) {
+            if (i > 0)
+                cv_buf_append_text(out, ", ");
+            if (type->kind == CV_TYPE_STRUCT) {
+                cv_sql_write_name(out, type->fields[i].name);
+                cv_buf_append_byte(out, ' ');
+            }
+            cv_sql_type_text(&type->fields[i].type, out);
+        }
+        cv_buf_append_byte(out, ')');
+    }
+}
+
+void cv_sql_write_conditions(const char *word, const struct cv_expr *const *conditions,
+                             size_t count, struct cv_buf *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        cv_buf_append_text(out, i == 0 ? word : " AND ");
+        cv_buf_append_byte(out, '(');
+        cv_expr_write(conditions[i], out);
+        cv_buf_append_byte(out, ')');
+    }
+}
+
+static void write_join(const struct cv_bind_join *join, struct cv_buf *out)
+{
+    static const char *const words[] = {
+        [CV_AST_INNER] = " JOIN ",
+        [CV_AST_LEFT] = " LEFT JOIN ",
+        [CV_AST_SEMI] = " SEMI JOIN ",
+        [CV_AST_ANTI] = " ANTI JOIN ",
+    };
+
+    cv_buf_append_text(out, words[join->kind]);
+    if (join->table) {
+        cv_sql_write_name(out, join->table);
+    } else {
+        cv_buf_append_text(out, "(SELECT ");
+        for (size_t i = 0; i < join->query->column_count; i++) {
+            cv_buf_append_text(out, i ? ", " : "");
+            cv_expr_write(join->query->columns[i].expr, out);
+            cv_buf_printf(out, " AS c%zu", i);
+        }
+        cv_sql_write_from(join->query, out);
+        cv_buf_append_byte(out, ')');
+    }
+    cv_buf_printf(out, " AS %s ON ", join->alias);
+    if (join->on)
+        cv_expr_write(join->on, out);
+    else
+        cv_buf_append_text(out, "TRUE");
+}
+
+void cv_sql_write_tables(const struct cv_bind_relation *relation, struct cv_buf *out)
+{
+    if (relation->stream) {
+        cv_buf_append_text(out, " FROM input AS i");
+    } else if (relation->table) {
+        cv_buf_append_text(out, " FROM ");
+        cv_sql_write_name(out, relation->table);
+        cv_buf_printf(out, " AS %s", relation->alias);
+    }
+    for (size_t i = 0; i < relation->join_count; i++)
+        write_join(&relation->joins[i], out);
+    if (relation->window_rows > 1)
+        cv_buf_printf(out, " CROSS JOIN range(%lld) AS w(n)", (long long)relation->window_rows);
+}
+
+void cv_sql_write_from(const struct cv_bind_relation *relation, struct cv_buf *out)
+{
+    cv_sql_write_tables(relation, out);
+    cv_sql_write_conditions(" WHERE ", relation->conditions, relation->condition_count, out);
+}
