@@ -7,6 +7,7 @@
 
 #include "batch/gather.h"
 #include "decode/decoder_int.h"
+#include "schema/compat.h"
 
 /* Fills decoder->feeds and the lists of columns from the select. What does not fit is added to
  * `problems`. */
@@ -18,11 +19,6 @@ void cv_problem(struct cv_buf *problems, const char *format, ...) CV_PRINTF(2, 3
 /* Table column by name: the exact name, else the only one that differs in letter case alone.
  * SIZE_MAX: none, or (ambiguous) more than one. */
 size_t cv_assign_find_column(const struct cv_schema *table, const char *name, bool *ret_ambiguous);
-
-/* True when a value of `from` may be written into a column of `to` without a cast: the same type or
- * one that Iceberg promotes (int → long, float → double, a wider decimal of the same scale); an
- * instant also fits a timestamp without zone, in which it is UTC's wall clock. */
-bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to);
 
 /* True when the last value of the column is NULL. */
 static inline bool cv_last_is_null(const struct cv_builder *builder)

@@ -29,6 +29,33 @@ bool cv_type_widens(const struct cv_type *from, const struct cv_type *to)
     }
 }
 
+static bool fields_allowed(const struct cv_type *from, const struct cv_type *to)
+{
+    if (from->field_count != to->field_count)
+        return false;
+    for (size_t i = 0; i < from->field_count; i++) {
+        const struct cv_field *a = &from->fields[i];
+        const struct cv_field *b = &to->fields[i];
+
+        if ((from->kind == CV_TYPE_STRUCT && !cv_text_equal_nocase(a->name, b->name)) ||
+            (b->required && !a->required) || !cv_type_equal(&a->type, &b->type)) {
+            bool nested = cv_type_is_nested(&a->type) && a->type.kind == b->type.kind;
+
+            if (!nested || (b->required && !a->required) || !fields_allowed(&a->type, &b->type))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to)
+{
+    if (cv_type_is_nested(from))
+        return from->kind == to->kind && fields_allowed(from, to);
+    return cv_type_widens(from, to) ||
+           (from->kind == CV_TYPE_TIMESTAMPTZ && to->kind == CV_TYPE_TIMESTAMP);
+}
+
 const struct cv_field *cv_struct_find_nocase(const struct cv_type *type, const char *name,
                                              bool *ret_ambiguous)
 {

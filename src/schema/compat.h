@@ -17,6 +17,11 @@ enum cv_assign_flag {
  */
 bool cv_type_widens(const struct cv_type *from, const struct cv_type *to);
 
+/* True when a value of `from` may be written into a column of `to` without a cast: the same type or
+ * one that Iceberg promotes (int → long, float → double, a wider decimal of the same scale); an
+ * instant also fits a timestamp without zone, in which it is UTC's wall clock. */
+bool cv_assign_allowed(const struct cv_type *from, const struct cv_type *to);
+
 /* The field of a struct type by name: an exact match, else the only one that differs in letter
  * case. NULL if none, and with *ret_ambiguous (may be NULL) when several differ in case. */
 const struct cv_field *cv_struct_find_nocase(const struct cv_type *type, const char *name,

@@ -123,8 +123,7 @@ static enum cv_code read_document(struct cv_ast_reader *reader, const struct cv_
         return parser_error(reader, root, err);
     if (cv_json_size(statements) != 1)
         return cv_ast_fail(reader, reader->text->base, CV_UNSUPPORTED, err,
-                           "one SELECT is expected, not %zu statements",
-                           cv_json_size(statements));
+                           "one SELECT is expected, not %zu statements", cv_json_size(statements));
     return cv_ast_read_query(reader, cv_json_get(cv_json_at(statements, 0), "node"),
                              reader->text->base, ret_query, err);
 }

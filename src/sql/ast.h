@@ -14,10 +14,10 @@
 enum cv_ast_kind {
     CV_AST_COLUMN,   /* names */
     CV_AST_CONSTANT, /* constant, text, integer */
-    CV_AST_CALL,     /* name, arguments: functions, operators, CASE ("case": when, then, …, else) */
-    CV_AST_CAST,     /* arguments[0], type, try_cast */
-    CV_AST_STAR,     /* name = what stands before .*, or NULL; names = EXCLUDE; arguments = REPLACE,
-                        each with its alias */
+    CV_AST_CALL, /* name, arguments: functions, operators, CASE ("case": when, then, …, else) */
+    CV_AST_CAST, /* arguments[0], type, try_cast */
+    CV_AST_STAR, /* name = what stands before .*, or NULL; names = EXCLUDE; arguments = REPLACE,
+                    each with its alias */
     CV_AST_SUBQUERY, /* query; arguments[0] IN query, or EXISTS without arguments */
     CV_AST_REFUSED,  /* name = what it is */
 };
@@ -66,8 +66,8 @@ struct cv_ast_from {
     enum cv_ast_from_kind kind;
     size_t position;
     const char *name;
-    const char *alias;                /* NULL */
-    const char *const *column_names;  /* alias(column, …) */
+    const char *alias;               /* NULL */
+    const char *const *column_names; /* alias(column, …) */
     size_t column_count;
     const struct cv_ast_query *query;
     enum cv_ast_join join;

@@ -185,7 +185,8 @@ static bool is_cast_of(const struct cv_ast *ast, enum cv_type_kind kind)
     return ast->kind == CV_AST_CAST && !ast->try_cast && ast->type.kind == kind;
 }
 
-/* INTERVAL 5 MINUTE comes as to_minutes(CAST(trunc(CAST(5 AS DOUBLE)) AS BIGINT)): to_minutes(5). */
+/* INTERVAL 5 MINUTE comes as to_minutes(CAST(trunc(CAST(5 AS DOUBLE)) AS BIGINT)): to_minutes(5).
+ */
 static void unwrap_interval(struct cv_ast_reader *reader, struct cv_ast *ast)
 {
     const struct cv_ast **number;

@@ -52,8 +52,8 @@ static enum cv_code read_join(struct cv_ast_reader *reader, const struct cv_json
     }
     CV_DO(read_from(reader, cv_json_get(json, "left"), from->position, &from->left, err));
     CV_DO(read_from(reader, cv_json_get(json, "right"), from->position, &from->right, err));
-    CV_DO(cv_ast_read_expr(reader, cv_json_get(json, "condition"), from->position,
-                           &from->condition, err));
+    CV_DO(cv_ast_read_expr(reader, cv_json_get(json, "condition"), from->position, &from->condition,
+                           err));
     from->using_names = cv_ast_names(reader, json, "using_columns", &from->using_count);
     if (strcmp(reference, "REGULAR") != 0 && strcmp(reference, "CROSS") != 0)
         refuse_from(from,
@@ -197,8 +197,8 @@ static enum cv_code read_groups(struct cv_ast_reader *reader, const struct cv_js
 
     CV_DO(cv_ast_read_exprs(reader, cv_json_get(node, "group_expressions"), query->position,
                             &query->groups, &query->group_count, err));
-    query->group_all = strcmp(cv_json_text(cv_json_get(node, "aggregate_handling")),
-                              "FORCE_AGGREGATES") == 0;
+    query->group_all =
+        strcmp(cv_json_text(cv_json_get(node, "aggregate_handling")), "FORCE_AGGREGATES") == 0;
     if (set_count > 1 || (set_count == 1 && in_set != query->group_count) ||
         (set_count == 1 && in_set == 0))
         query->refused = "GROUPING SETS, ROLLUP and CUBE";

@@ -103,8 +103,8 @@ static const struct cv_expr *number(struct cv_bind_scope *scope, const struct cv
                        "the number has more than 38 digits");
         return NULL;
     }
-    if (type.kind == CV_TYPE_DOUBLE && (!cv_parse_double(cv_str_from(ast->text), &value) ||
-                                        value > 1.7976931348623157e308)) {
+    if (type.kind == CV_TYPE_DOUBLE &&
+        (!cv_parse_double(cv_str_from(ast->text), &value) || value > 1.7976931348623157e308)) {
         cv_sql_problem(&binder->problems, CV_CONFIG, ast->position,
                        "the number does not fit a double");
         return NULL;

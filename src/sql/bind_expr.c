@@ -7,6 +7,29 @@
 
 #include <ctype.h>
 
+/* What is called, with its constants: by it a query is recognized again (fingerprint.c), whatever
+ * SQL it is run as. */
+static const char *call_text(struct cv_arena *arena, const char *name,
+                             const struct cv_expr *const *arguments, size_t count)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(0);
+
+    cv_buf_append_text(&text, name);
+    for (size_t i = 0; i < count; i++)
+        if (arguments[i]->kind == CV_EXPR_CONSTANT)
+            cv_buf_printf(&text, " %zu:%s", i, arguments[i]->sql);
+    return cv_arena_strdup(arena, cv_buf_text(&text));
+}
+
+static const struct cv_expr *named(const struct cv_expr *expr, const char *text)
+{
+    struct cv_expr *own = (struct cv_expr *)(uintptr_t)expr; /* made for this call, in our arena */
+
+    if (own->kind == CV_EXPR_CALL && !own->text)
+        own->text = text;
+    return expr;
+}
+
 const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name,
                                    const struct cv_expr **arguments, size_t count, size_t position)
 {
@@ -22,13 +45,15 @@ const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name
     };
     struct cv_error reason = CV_ERROR_INIT;
     const struct cv_expr *expr = NULL;
+    const char *text;
     enum cv_code code;
 
     for (char *p = lower; *p; p++)
         *p = (char)tolower((unsigned char)*p);
+    text = call_text(binder->arena, lower, arguments, count);
     code = cv_call_bind(&call, &expr, &reason);
     if (code == CV_OK)
-        return expr;
+        return named(expr, text);
     cv_sql_problem(&binder->problems, code == CV_NOT_FOUND ? CV_CONFIG : code, position, "%s%s%s",
                    reason.message, reason.hint[0] ? ": " : "", reason.hint);
     return NULL;
@@ -51,7 +76,7 @@ static const struct cv_expr *native_cast(struct cv_bind_scope *scope, const stru
     enum cv_code code = cv_expr_cast(&call, expr, type, try_cast, &cast, &reason);
 
     if (code == CV_OK)
-        return cast;
+        return named(cast, call.name);
     cv_sql_problem(&binder->problems, code, position, "%s", reason.message);
     return NULL;
 }
@@ -73,16 +98,16 @@ static bool never_fails(const struct cv_type *from, const struct cv_type *to)
 }
 
 /* CAST around a path is the decoder's, as in a compiled select. Where the value may not be needed
- * for every row, it must not fail before it is: the decoder tries, and only where that gave NULL for
- * a value that is there, the cast is done once more, for its error. */
+ * for every row, it must not fail before it is: the decoder tries, and only where that gave NULL
+ * for a value that is there, the cast is done once more, for its error. */
 static const struct cv_expr *decoder_cast(struct cv_bind_scope *scope, const struct cv_expr *expr,
                                           const struct cv_type *type, bool try_cast,
                                           size_t position)
 {
     struct cv_binder *binder = scope->binder;
     struct cv_bind_input wanted = *cv_bind_input_of(binder, expr);
-    bool eager = try_cast || never_fails(&wanted.type, type) ||
-                 (!binder->lazy && !scope->conditional);
+    bool eager =
+        try_cast || never_fails(&wanted.type, type) || (!binder->lazy && !scope->conditional);
     const struct cv_expr *arguments[3];
 
     wanted.cast = true;
@@ -143,8 +168,8 @@ const struct cv_expr *cv_bind_cast(struct cv_bind_scope *scope, const struct cv_
 
 static bool is_conditional(const char *name)
 {
-    static const char *const names[] = {"case", "and",  "or", "coalesce", "ifnull", "nvl",
-                                        "nvl2", "if", "try", "nullif"};
+    static const char *const names[] = {"case", "and",  "or", "coalesce", "ifnull",
+                                        "nvl",  "nvl2", "if", "try",      "nullif"};
 
     for (size_t i = 0; i < CV_ARRAY_LENGTH(names); i++)
         if (strcmp(name, names[i]) == 0)
@@ -164,8 +189,8 @@ static const struct cv_expr *struct_pack(struct cv_bind_scope *scope, const stru
         const struct cv_ast *value = ast->arguments[i];
         struct cv_ast name = {.constant = CV_AST_STRING, .position = value->position};
 
-        name.text = value->alias ? value->alias
-                                 : cv_arena_printf(scope->binder->arena, "col%zu", i + 1);
+        name.text =
+            value->alias ? value->alias : cv_arena_printf(scope->binder->arena, "col%zu", i + 1);
         arguments[2 * i] = cv_bind_constant(scope, &name);
         arguments[2 * i + 1] = cv_bind_expr(scope, value);
         good = good && arguments[2 * i + 1];
@@ -265,7 +290,6 @@ const struct cv_expr *cv_bind_expr(struct cv_bind_scope *scope, const struct cv_
         return refused(scope, ast);
     }
 }
-
 
 const struct cv_expr *cv_bind_condition(struct cv_bind_scope *scope, const struct cv_ast *ast)
 {

@@ -145,8 +145,8 @@ static struct cv_bind_relation *from_table(struct cv_bind_scope *scope,
     for (const struct cv_bind_cte *cte = scope->ctes; cte; cte = cte->next) {
         if (!cv_text_equal_nocase(cte->cte->name, from->name))
             continue;
-        relation = derived(scope, cte->cte->query, from->alias ? from->alias : from->name,
-                           cte->next);
+        relation =
+            derived(scope, cte->cte->query, from->alias ? from->alias : from->name, cte->next);
         rename_columns(scope, relation, cte->cte->column_names, cte->cte->column_count,
                        from->position);
         return relation;

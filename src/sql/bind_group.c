@@ -52,8 +52,8 @@ static bool apply_filter(struct cv_bind_scope *inner, const struct cv_ast *ast,
     if (!pair[0])
         return false;
     if (*count == 0) {
-        arguments[0] = cv_expr_call(arena, "(CASE WHEN $1 THEN 1 END)", &one, pair, 1,
-                                    ast->position);
+        arguments[0] =
+            cv_expr_call(arena, "(CASE WHEN $1 THEN 1 END)", &one, pair, 1, ast->position);
         *count = 1;
         return true;
     }
@@ -113,8 +113,8 @@ static void misplaced(struct cv_bind_scope *scope, const struct cv_ast *ast)
         cv_sql_problem(problems, CV_UNSUPPORTED, ast->position,
                        "%s(): more than one level of aggregation is not supported", ast->name);
     else
-        cv_sql_problem(problems, CV_CONFIG, ast->position, "%s() is an aggregate: not possible in %s%s",
-                       ast->name, scope->clause,
+        cv_sql_problem(problems, CV_CONFIG, ast->position,
+                       "%s() is an aggregate: not possible in %s%s", ast->name, scope->clause,
                        strcmp(scope->clause, "WHERE") == 0 ? " (HAVING is for groups)" : "");
 }
 

@@ -56,10 +56,10 @@ struct cv_bind_column {
 
 struct cv_bind_join {
     enum cv_ast_join kind;
-    const char *table;        /* name of a static table, or NULL */
+    const char *table;                    /* name of a static table, or NULL */
     const struct cv_bind_relation *query; /* a query over static tables, or NULL */
-    const char *alias;        /* "t0" */
-    const struct cv_expr *on; /* NULL = every row with every row */
+    const char *alias;                    /* "t0" */
+    const struct cv_expr *on;             /* NULL = every row with every row */
 };
 
 struct cv_bind_aggregate {
@@ -74,7 +74,7 @@ struct cv_bind_aggregate {
 
 /* GROUP BY of a relation: keys are g.k0 …, parts of aggregates g.p0 … of the view `groups`. */
 struct cv_bind_grouping {
-    const struct cv_expr **keys;     /* over the rows */
+    const struct cv_expr **keys;        /* over the rows */
     const struct cv_expr **key_columns; /* the same over the groups */
     size_t key_count, key_capacity, column_capacity;
     struct cv_bind_aggregate *aggregates;
@@ -85,22 +85,22 @@ struct cv_bind_grouping {
 struct cv_bind_relation {
     struct cv_bind_column *columns;
     size_t column_count, column_capacity;
-    bool stream;                /* the stream is in it */
-    bool plain;                 /* one static table as it is */
-    const char *table, *alias;  /* of the first table, where it is not the stream; NULL = no table */
+    bool stream;               /* the stream is in it */
+    bool plain;                /* one static table as it is */
+    const char *table, *alias; /* of the first table, where it is not the stream; NULL = no table */
     struct cv_bind_join *joins;
     size_t join_count, join_capacity;
     const struct cv_expr **conditions; /* WHERE */
     size_t condition_count, condition_capacity;
-    const struct cv_expr *window; /* the one window() that rows are put into, or NULL */
-    int64_t window_rows;          /* > 1: every row stands in so many windows, w.n */
+    const struct cv_expr *window;      /* the one window() that rows are put into, or NULL */
+    int64_t window_rows;               /* > 1: every row stands in so many windows, w.n */
     struct cv_bind_grouping *grouping; /* NULL = rows */
     const struct cv_expr **havings;
     size_t having_count, having_capacity;
 };
 
 struct cv_bind_output { /* an item of the select */
-    const char *name;       /* NULL = none given */
+    const char *name;   /* NULL = none given */
     const struct cv_expr *expr;
     bool star; /* came out of a *, gives way to one that is named */
     size_t position;
@@ -124,6 +124,7 @@ struct cv_binder {
     bool lazy;        /* a WHERE or join may leave rows out: casts must not fail before */
     size_t alias_count;
     unsigned depth;
+    size_t query_count; /* derived tables, each use of a WITH counted */
 };
 
 /* Where an expression stands. */
@@ -149,8 +150,7 @@ const struct cv_expr *cv_bind_cast(struct cv_bind_scope *scope, const struct cv_
                                    const struct cv_type *type, bool try_cast, size_t position);
 /* A call of the functions of function.h; a problem is noted. */
 const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name,
-                                   const struct cv_expr **arguments, size_t count,
-                                   size_t position);
+                                   const struct cv_expr **arguments, size_t count, size_t position);
 
 /* bind_constant.c */
 const struct cv_expr *cv_bind_constant(struct cv_bind_scope *scope, const struct cv_ast *ast);
@@ -211,6 +211,8 @@ struct cv_bind_select *cv_bind_query(struct cv_bind_scope *scope, const struct c
 /* sql_text.c: pieces of DuckDB's SQL. */
 void cv_sql_write_name(struct cv_buf *out, const char *name);
 void cv_sql_write_text(struct cv_buf *out, const char *text);
+/* The same inside of a template, where a dollar sign is written twice. */
+void cv_sql_write_template_text(struct cv_buf *out, const char *text);
 /* FROM, and WHERE, of a relation's rows. */
 void cv_sql_write_tables(const struct cv_bind_relation *relation, struct cv_buf *out);
 void cv_sql_write_from(const struct cv_bind_relation *relation, struct cv_buf *out);

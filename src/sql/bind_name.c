@@ -170,9 +170,8 @@ static void unknown_column(struct cv_bind_scope *scope, const struct cv_ast *ast
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-static const struct cv_field *find_field(const struct cv_binder *binder,
-                                         const struct cv_type *type, const char *name,
-                                         bool *ret_ambiguous)
+static const struct cv_field *find_field(const struct cv_binder *binder, const struct cv_type *type,
+                                         const char *name, bool *ret_ambiguous)
 {
     *ret_ambiguous = false;
     if (!binder->config->case_sensitive)
@@ -192,8 +191,7 @@ static const struct cv_expr *input_field(struct cv_binder *binder, const struct 
 
     if (from->path_length > 0)
         memcpy(path, from->path, from->path_length * sizeof path[0]);
-    path[from->path_length] =
-        cv_arena_strdup(binder->arena, field ? field->name : name);
+    path[from->path_length] = cv_arena_strdup(binder->arena, field ? field->name : name);
     below.path = path;
     below.open = !field;
     below.required = field && field->required && from->required;
@@ -252,9 +250,8 @@ const struct cv_expr *cv_bind_field(struct cv_bind_scope *scope, const struct cv
 
     if (window)
         return window;
-    field = expr->type.kind == CV_TYPE_STRUCT
-                ? find_field(binder, &expr->type, name, &ambiguous)
-                : NULL;
+    field = expr->type.kind == CV_TYPE_STRUCT ? find_field(binder, &expr->type, name, &ambiguous)
+                                              : NULL;
     if (input && !input->cast && (field || (is_open(binder, input) && !ambiguous))) {
         if (input->path_length < CV_DEPTH_MAX)
             return input_field(binder, input, field, name);

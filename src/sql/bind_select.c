@@ -3,7 +3,8 @@
  * One SELECT: items, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT. */
 #include "sql/bind_int.h"
 
-#define SUBEXPRESSION_BYTES_MAX ((size_t)1 << 20)
+#define SUBEXPRESSION_BYTES_MAX ((size_t)1 << 18)
+#define QUERIES_MAX             1000
 
 struct select {
     struct cv_bind_scope scope; /* of the items */
@@ -77,8 +78,8 @@ static void expand_star(struct select *s, const struct cv_ast *star)
 
     for (size_t i = 0; i < relation->column_count; i++) {
         const struct cv_bind_column *column = &relation->columns[i];
-        bool mine = star->name && column->qualifier &&
-                    cv_text_equal_nocase(column->qualifier, star->name);
+        bool mine =
+            star->name && column->qualifier && cv_text_equal_nocase(column->qualifier, star->name);
 
         qualified = qualified || mine;
         if (mine || (!star->name && !column->merged))
@@ -251,8 +252,8 @@ static void bind_groups(struct select *s)
     struct cv_sql_problems *problems = &s->scope.binder->problems;
     bool again = s->select->relation->grouping != NULL;
 
-    if (again && (s->ast->group_count > 0 || s->ast->group_all || s->ast->having ||
-                  s->ast->distinct)) {
+    if (again &&
+        (s->ast->group_count > 0 || s->ast->group_all || s->ast->having || s->ast->distinct)) {
         cv_sql_problem(problems, CV_UNSUPPORTED, s->ast->position,
                        "more than one level of aggregation is not supported");
         return;
@@ -302,14 +303,14 @@ static void bind_orders(struct select *s)
     scope.aliases = s->select->outputs;
     scope.alias_count = s->select->output_count;
     scope.aliases_first = true;
-    s->select->orders =
-        cv_arena_array(scope.binder->arena, const struct cv_expr *,
-                       s->ast->order_all ? s->select->output_count : count);
+    s->select->orders = cv_arena_array(scope.binder->arena, const struct cv_expr *,
+                                       s->ast->order_all ? s->select->output_count : count);
     for (size_t i = 0; s->ast->order_all && i < s->select->output_count; i++)
         s->select->orders[i] = s->select->outputs[i].expr;
     for (size_t i = 0; !s->ast->order_all && i < count; i++) {
         const struct cv_ast *ast = s->ast->orders[i].expr;
-        const struct cv_bind_output *item = is_number(ast) ? item_by_number(s, ast, "ORDER BY") : NULL;
+        const struct cv_bind_output *item =
+            is_number(ast) ? item_by_number(s, ast, "ORDER BY") : NULL;
         const struct cv_expr *expr =
             is_number(ast) ? (item ? item->expr : NULL) : cv_bind_expr(&scope, ast);
 
@@ -388,6 +389,7 @@ static void bind_clauses(struct select *s, bool nested)
         s->scope.grouping = NULL; /* aggregates of an aggregation are refused */
     bind_items(s);
     drop_shadowed(s->select);
+    check_sizes(s);
     bind_groups(s);
     if (!s->select->relation->grouping)
         s->scope.grouping = NULL;
@@ -396,7 +398,6 @@ static void bind_clauses(struct select *s, bool nested)
         check_nested(s);
     else
         bind_orders(s);
-    check_sizes(s);
 }
 
 struct cv_bind_select *cv_bind_query(struct cv_bind_scope *scope, const struct cv_ast_query *ast,
@@ -410,6 +411,11 @@ struct cv_bind_select *cv_bind_query(struct cv_bind_scope *scope, const struct c
                        ast->refused);
         return NULL;
     }
+    if (binder->query_count++ == QUERIES_MAX)
+        cv_sql_problem(&binder->problems, CV_LIMIT, ast->position,
+                       "more than %d queries, each use of a WITH counted", QUERIES_MAX);
+    if (binder->query_count > QUERIES_MAX)
+        return NULL;
     if (binder->depth >= CV_AST_DEPTH_MAX) {
         cv_sql_problem(&binder->problems, CV_LIMIT, ast->position, "queries nested deeper than %d",
                        CV_AST_DEPTH_MAX);

@@ -138,9 +138,9 @@ static void add_conditions(struct cv_bind_scope *scope, const struct window *win
     struct cv_arena *arena = scope->binder->arena;
     const struct cv_expr *both[2] = {window->time, end};
 
-    cv_bind_add_condition(scope->binder, scope->relation,
-                          cv_expr_call(arena, "$1 IS NOT NULL", &boolean, both, 1,
-                                       CV_SQL_NO_POSITION));
+    cv_bind_add_condition(
+        scope->binder, scope->relation,
+        cv_expr_call(arena, "$1 IS NOT NULL", &boolean, both, 1, CV_SQL_NO_POSITION));
     if (window->size_us % window->slide_us != 0)
         cv_bind_add_condition(
             scope->binder, scope->relation,

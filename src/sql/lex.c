@@ -177,7 +177,7 @@ static const char *after_blanks(const char *at)
 static bool operand_expected(struct cv_str last)
 {
     static const char *const words[] = {
-        "select", "distinct", "and", "or",      "not",  "by", "where", "when", "then",
+        "select", "distinct", "and", "or",      "not",  "by", "where", "when",   "then",
         "else",   "on",       "in",  "between", "like", "as", "case",  "having",
     };
 

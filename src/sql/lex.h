@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+#define CV_SQL_BYTES_MAX ((size_t)1 << 20) /* one text of a job */
+
 struct cv_sql_piece { /* from here on, rewritten and written text run in step */
     size_t rewritten, written;
 };
@@ -26,7 +28,6 @@ struct cv_sql_text {
 /* `before` and `after` are put around the written text for the parser. CV_CONFIG with line and
  * column for a quote or comment without end and for bytes that are no UTF-8; CV_LIMIT above
  * CV_SQL_BYTES_MAX. */
-#define CV_SQL_BYTES_MAX ((size_t)1 << 20)
 enum cv_code cv_sql_text_read(const char *option, const char *written, const char *before,
                               const char *after, size_t base, struct cv_arena *arena,
                               struct cv_sql_text *ret_text, struct cv_error *err);

@@ -14,8 +14,7 @@
 
 #include "batch/keyed.h"
 #include "sql/function.h"
-
-#define CV_SQL_BYTES_MAX ((size_t)1 << 20)
+#include "sql/lex.h"
 
 struct cv_query_table { /* a static table, by the name that SQL uses */
     const char *name;

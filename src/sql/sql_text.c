@@ -25,15 +25,32 @@ void cv_sql_write_text(struct cv_buf *out, const char *text)
     cv_buf_append_byte(out, '\'');
 }
 
+void cv_sql_write_template_text(struct cv_buf *out, const char *text)
+{
+    cv_buf_append_byte(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '$')
+            cv_buf_append_byte(out, (uint8_t)*text);
+        cv_buf_append_byte(out, (uint8_t)*text);
+    }
+    cv_buf_append_byte(out, '\'');
+}
+
 void cv_sql_type_text(const struct cv_type *type, struct cv_buf *out)
 {
     static const char *const words[] = {
-        [CV_TYPE_BOOLEAN] = "BOOLEAN",     [CV_TYPE_INT] = "INTEGER",
-        [CV_TYPE_LONG] = "BIGINT",         [CV_TYPE_FLOAT] = "FLOAT",
-        [CV_TYPE_DOUBLE] = "DOUBLE",       [CV_TYPE_DATE] = "DATE",
-        [CV_TYPE_TIME] = "TIME",           [CV_TYPE_TIMESTAMP] = "TIMESTAMP",
-        [CV_TYPE_TIMESTAMPTZ] = "TIMESTAMP", [CV_TYPE_STRING] = "VARCHAR",
-        [CV_TYPE_UUID] = "BLOB",           [CV_TYPE_FIXED] = "BLOB",
+        [CV_TYPE_BOOLEAN] = "BOOLEAN",
+        [CV_TYPE_INT] = "INTEGER",
+        [CV_TYPE_LONG] = "BIGINT",
+        [CV_TYPE_FLOAT] = "FLOAT",
+        [CV_TYPE_DOUBLE] = "DOUBLE",
+        [CV_TYPE_DATE] = "DATE",
+        [CV_TYPE_TIME] = "TIME",
+        [CV_TYPE_TIMESTAMP] = "TIMESTAMP",
+        [CV_TYPE_TIMESTAMPTZ] = "TIMESTAMP",
+        [CV_TYPE_STRING] = "VARCHAR",
+        [CV_TYPE_UUID] = "BLOB",
+        [CV_TYPE_FIXED] = "BLOB",
         [CV_TYPE_BINARY] = "BLOB",
     };
 
