@@ -139,7 +139,8 @@ struct cv_bind_scope {
     const struct cv_bind_cte *ctes;
     const struct cv_bind_output *aliases; /* of the select's items, where they may be named */
     size_t alias_count;
-    bool aliases_first; /* ORDER BY: before columns of the same name */
+    bool aliases_first;          /* ORDER BY: before columns of the same name */
+    const struct cv_ast *window; /* window() of GROUP BY, which the name window stands for */
 };
 
 /* bind_expr.c */

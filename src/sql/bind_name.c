@@ -351,30 +351,33 @@ static struct found find_in_scopes(const struct cv_bind_scope *scope, const stru
     return found;
 }
 
+/* The names from `first` on, as fields. */
+static const struct cv_expr *fields_below(struct cv_bind_scope *scope, const struct cv_expr *expr,
+                                          const struct cv_ast *ast, size_t first)
+{
+    for (size_t i = first; expr && i < ast->name_count; i++)
+        expr = cv_bind_field(scope, expr, ast->names[i], ast->position);
+    return expr;
+}
+
 const struct cv_expr *cv_bind_name(struct cv_bind_scope *scope, const struct cv_ast *ast)
 {
     const struct cv_bind_output *alias = find_alias(scope, ast->names[0]);
     struct found found = {0};
-    const struct cv_expr *expr;
 
     if (!alias || !scope->aliases_first)
         found = find_in_scopes(scope, ast);
     if (found.count > 1)
         return ambiguous_column(scope, ast);
-    if (found.count == 0 && alias) {
-        expr = alias->expr; /* NULL: its problem is noted */
-        for (size_t i = 1; expr && i < ast->name_count; i++)
-            expr = cv_bind_field(scope, expr, ast->names[i], ast->position);
-        return expr;
-    }
+    if (found.count == 0 && alias)
+        return fields_below(scope, alias->expr, ast, 1); /* NULL: its problem is noted */
+    if (found.count == 0 && scope->window && cv_text_equal_nocase(ast->names[0], "window"))
+        return fields_below(scope, cv_bind_window(scope, scope->window), ast, 1);
     if (found.count == 0 && is_word_call(ast))
         return cv_bind_call(scope, ast->names[0], NULL, 0, ast->position);
     if (found.count == 0) {
         unknown_column(scope, ast);
         return NULL;
     }
-    expr = found.column->expr;
-    for (size_t i = found.names; expr && i < ast->name_count; i++)
-        expr = cv_bind_field(scope, expr, ast->names[i], ast->position);
-    return expr;
+    return fields_below(scope, found.column->expr, ast, found.names);
 }

@@ -429,6 +429,9 @@ struct cv_bind_select *cv_bind_query(struct cv_bind_scope *scope, const struct c
     s.scope.ctes = with_ctes(scope, ast);
     s.scope.relation = s.select->relation = cv_bind_from(&s.scope, ast->from);
     s.scope.grouping = s.grouping;
+    for (size_t i = 0; i < ast->group_count; i++)
+        if (ast->groups[i]->kind == CV_AST_CALL && strcmp(ast->groups[i]->name, "window") == 0)
+            s.scope.window = ast->groups[i];
     bind_clauses(&s, nested);
     binder->depth--;
     return s.select;

@@ -21,8 +21,8 @@ static enum cv_code parse(struct cv_binder *binder, struct cv_duck_connection *p
         base = problems->texts[i].base + problems->texts[i].written_length + 1;
     CV_DO(cv_sql_text_read(option, written, before, after, base, binder->arena, text, err));
     problems->text_count++;
-    CV_TRY(cv_duck_text(parser, "SELECT CAST(json_serialize_sql($1) AS VARCHAR)", text->rewritten,
-                        binder->arena, &json, err),
+    CV_TRY(cv_duck_text(parser, "SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)",
+                        text->rewritten, binder->arena, &json, err),
            err, "%s", option);
     return cv_ast_read(json, text, binder->arena, ret_query, err);
 }
