@@ -164,6 +164,35 @@ void cv_batch_builder_clear(struct cv_batch_builder *builder)
         cv_builder_clear(&builder->columns[i]);
 }
 
+static void builder_trim(struct cv_builder *builder)
+{
+    size_t length = builder->length;
+
+    for (size_t i = 0; i < builder->child_count; i++)
+        builder_trim(&builder->children[i]);
+    if (length == 0)
+        return;
+    builder->capacity = length;
+    if (builder->validity)
+        builder->validity = cv_realloc(builder->validity, bitmap_bytes(length));
+    if (builder->offsets)
+        builder->offsets = cv_realloc_array(builder->offsets, length + 1, sizeof(int32_t));
+    if (builder->type->kind == CV_TYPE_BOOLEAN) {
+        builder->data = cv_realloc(builder->data, bitmap_bytes(length));
+    } else if (builder->width) {
+        builder->data = cv_realloc_array(builder->data, length, builder->width);
+    } else if (builder->data && builder->data_length) {
+        builder->data = cv_realloc(builder->data, builder->data_length);
+        builder->data_capacity = builder->data_length;
+    }
+}
+
+void cv_batch_builder_trim(struct cv_batch_builder *builder)
+{
+    for (size_t i = 0; i < builder->column_count; i++)
+        builder_trim(&builder->columns[i]);
+}
+
 void cv_batch_builder_truncate(struct cv_batch_builder *builder, size_t rows)
 {
     for (size_t i = 0; i < builder->column_count; i++)

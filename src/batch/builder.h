@@ -47,6 +47,8 @@ void cv_batch_builder_clear(struct cv_batch_builder *builder);
 void cv_batch_builder_truncate(struct cv_batch_builder *builder, size_t rows);
 /* Bytes held by the columns' values, for the memory budget and to end a batch in time. */
 size_t cv_batch_builder_bytes(const struct cv_batch_builder *builder);
+/* Gives back what is held beyond the rows that are there: for a builder that is kept as it is. */
+void cv_batch_builder_trim(struct cv_batch_builder *builder);
 /* True if a column overflowed since the last clear. */
 bool cv_batch_builder_overflow(const struct cv_batch_builder *builder);
 /* A view of all rows, valid until the builder changes. All columns must have equal lengths. */

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/spill_file.h"
 
 #include <pthread.h>
 
@@ -56,12 +57,5 @@ typedef enum cv_code cv_spill_each(void *context, const struct cv_spill_fragment
                                    struct cv_error *err);
 enum cv_code cv_spill_drain(struct cv_spill *spill, cv_spill_each *each, void *context,
                             struct cv_error *err);
-
-/* The folder for spilled rows: the given one, else the system's for temporary files. */
-const char *cv_spill_folder(const char *folder);
-/* A new file there without a name, and reading from it. */
-enum cv_code cv_spill_file_open(const char *folder, int *ret_descriptor, struct cv_error *err);
-enum cv_code cv_spill_file_read(int descriptor, const char *folder, void *bytes, size_t length,
-                                int64_t offset, struct cv_error *err);
 
 #endif

@@ -3,8 +3,9 @@
  * Sort orders to keys. */
 #include "maintain/sort_key.h"
 
+#include "batch/order.h"
+
 #include <ctype.h>
-#include <math.h>
 #include <strings.h>
 
 #define TERMS_MAX 64
@@ -244,73 +245,6 @@ void cv_zorder_interleave(const struct cv_str *columns, size_t count, uint8_t *o
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static void put_big_endian(uint64_t number, size_t bytes, uint8_t *out)
-{
-    for (size_t i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(number >> (8 * (bytes - 1 - i)));
-}
-
-/* Bits of a float in the order of its values: NaN, one and the same, above all. */
-static uint64_t ordered_double(double value)
-{
-    uint64_t bits;
-
-    if (isnan(value))
-        return UINT64_MAX;
-    memcpy(&bits, &value, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static uint64_t ordered_number(const struct cv_value *value)
-{
-    switch (value->kind) {
-    case CV_TYPE_BOOLEAN:
-        return value->boolean;
-    case CV_TYPE_INT:
-    case CV_TYPE_DATE:
-        return (uint64_t)(int64_t)value->i32 ^ UINT64_C(1) << 63;
-    case CV_TYPE_FLOAT:
-        return ordered_double((double)value->f32);
-    case CV_TYPE_DOUBLE:
-        return ordered_double(value->f64);
-    default:
-        return (uint64_t)value->i64 ^ UINT64_C(1) << 63;
-    }
-}
-
-/* Text of any length stays comparable before what follows: 0 is written as 0 255, the end as 0 0.
- */
-static void put_text(struct cv_str text, struct cv_buf *out)
-{
-    while (text.length) {
-        const char *zero = memchr(text.ptr, 0, text.length);
-        size_t length = zero ? (size_t)(zero - text.ptr) + 1 : text.length;
-
-        cv_buf_append(out, text.ptr, length);
-        if (zero)
-            cv_buf_append_byte(out, 0xff);
-        text.ptr += length;
-        text.length -= length;
-    }
-    cv_buf_append(out, "\0\0", 2);
-}
-
-static void put_value(const struct cv_value *value, struct cv_buf *out)
-{
-    uint8_t bytes[16];
-
-    if (value->kind == CV_TYPE_DECIMAL) {
-        put_big_endian((uint64_t)(value->decimal >> 64) ^ UINT64_C(1) << 63, 8, bytes);
-        put_big_endian((uint64_t)value->decimal, 8, bytes + 8);
-        cv_buf_append(out, bytes, 16);
-    } else if (is_bytes(value->kind)) {
-        put_text(value->bytes, out);
-    } else {
-        put_big_endian(ordered_number(value), 8, bytes);
-        cv_buf_append(out, bytes, 8);
-    }
-}
-
 static enum cv_code put_term(const struct cv_sort_term *term, const struct cv_batch *batch,
                              size_t row, struct cv_buf *out, struct cv_error *err)
 {
@@ -325,7 +259,7 @@ static enum cv_code put_term(const struct cv_sort_term *term, const struct cv_ba
     }
     cv_buf_append_byte(out, 1);
     start = out->length;
-    put_value(&value, out);
+    cv_order_write(&value, out);
     for (size_t i = start; term->descending && i < out->length; i++)
         out->data[i] = (uint8_t)~out->data[i];
     return CV_OK;
@@ -347,7 +281,7 @@ static void zorder_column(const struct cv_sort_plan *plan, size_t i, const struc
     } else if (value->kind == CV_TYPE_BOOLEAN) {
         bytes[0] = value->boolean ? 0x81 : 0;
     } else {
-        put_big_endian(ordered_number(value), 8, bytes);
+        cv_order_put_number(cv_order_number(value), bytes);
     }
 }
 

@@ -20,8 +20,9 @@ struct cv_runs *cv_runs_new(const struct cv_runs_config *config);
 void cv_runs_free(struct cv_runs *runs); /* removes its files */
 CV_DEFINE_CLEANUP(struct cv_runs *, cv_runs_free)
 
-/* Copies the rows. Those whose expiry column is <= late_us are left out and counted (INT64_MIN =
- * none is late). A NULL there is never late. */
+/* Copies the rows. Those whose expiry column (or late column, see cv_keyed) is <= late_us are left
+ * out and counted (INT64_MIN = none is late). A NULL there is never late. Any thread; waits while
+ * rows of others that fill the memory are written out. After a failure every call fails. */
 enum cv_code cv_runs_add(struct cv_runs *runs, const struct cv_batch *batch, int64_t late_us,
                          int64_t *ret_late_rows, struct cv_error *err);
 
