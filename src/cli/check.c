@@ -13,6 +13,7 @@
 #include "storage/retry.h"
 #include "stream/checkpoint.h"
 #include "stream/job.h"
+#include "stream/row_query.h"
 #include "table/position.h"
 #include "table/table.h"
 
@@ -43,6 +44,7 @@ struct check {
     struct cv_table *table;
     bool table_absent;
     struct cv_source *source;
+    struct cv_stream_query *query; /* NULL = the decoder does the select by itself */
     struct cv_decoder *decoder;
     struct cv_arena arena;
     struct cv_buf json;
@@ -54,6 +56,7 @@ struct check {
 static void check_release(struct check *check)
 {
     cv_decoder_free(check->decoder);
+    cv_stream_query_free(check->query);
     cv_source_free(check->source);
     cv_table_free(check->table);
     cv_catalog_free(check->catalog);
@@ -237,9 +240,45 @@ static void check_decoder(struct check *check)
     if (check->job->source.subscribe)
         config.topics = (const char *const *)cv_split(&check->arena, check->job->source.subscribe,
                                                       ',', &config.topic_count);
+    if (!passed(check, check->job->options.sql ? "sql" : "columns",
+                cv_stream_query_open(check->job, &config, config.table, &check->query, &err), &err))
+        return;
+    if (check->query)
+        cv_stream_query_feed(check->query, &config);
     if (!passed(check, "columns", cv_decoder_open(&config, &check->decoder, &err), &err))
         return;
     put_ok(check, "columns", "every selected value fits its column");
+    if (check->query)
+        put_ok(check, "sql", "compiled for DuckDB %s", cv_duck_version(check->query->duck));
+    if (check->query && check->query->query->kind != CV_QUERY_ROWS)
+        put_ok(check, "state",
+               "the query keeps state in the checkpoint: Spark cannot go on with it");
+}
+
+/* The sampled records through the query. */
+static void check_query(struct check *check, const struct cv_batch *batch)
+{
+    struct cv_row_query *row_query = NULL;
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_row_query_counters counters = {0};
+    struct cv_batch rows;
+    enum cv_code code;
+
+    if (!check->query || !batch->row_count)
+        return;
+    code = cv_row_query_new(check->query, &row_query, &err);
+    if (code == CV_OK)
+        code = cv_row_query_run(row_query, batch, cv_now_us(), &rows, &err);
+    if (row_query)
+        cv_row_query_counters(row_query, &counters);
+    if (passed(check, "sql", code, &err) && counters.bad)
+        put(check, "sql", false,
+            cv_arena_printf(&check->arena, "the query cannot evaluate %llu of %zu live records",
+                            (unsigned long long)counters.bad, batch->row_count),
+            "value.mode says what happens to them");
+    else if (code == CV_OK)
+        put_ok(check, "sql", "%zu live records give %zu rows", batch->row_count, rows.row_count);
+    cv_row_query_free(row_query);
 }
 
 static void check_records(struct check *check)
@@ -272,6 +311,7 @@ static void check_records(struct check *check)
         else
             put_ok(check, "records", "%zu live records decoded into %zu rows", chunk->count,
                    batch.row_count);
+        check_query(check, &batch);
     }
     chunk->release(chunk);
     cv_decode_worker_free(worker);
@@ -328,7 +368,10 @@ static void print_plan(struct check *check)
         put(check, "trigger", true, cost, NULL);
     if (check->as_json || !check->decoder)
         return;
-    (void)printf("\n%s\n", cv_decoder_describe(check->decoder, &check->arena));
+    if (check->query)
+        (void)printf("\n%s\n", cv_query_describe(check->query->query, &check->arena));
+    else
+        (void)printf("\n%s\n", cv_decoder_describe(check->decoder, &check->arena));
 }
 
 static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error *err)

@@ -5,6 +5,7 @@
  * batch is decoded by the engine's thread itself. */
 #include "stream/engine_int.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/time.h"
@@ -15,6 +16,9 @@
 #define INLINE_RECORDS_MAX 20000
 #define RUNNING_LINE_US    (10 * CV_US_PER_SECOND) /* between lines of a long batch */
 #define REWRITES_MAX       10 /* of one batch, for a table that is altered each time */
+/* Records that a worker collects before it groups them: each execution costs some 200 µs. */
+#define GROUP_ROWS  ((size_t)65536)
+#define GROUP_BYTES ((size_t)16 << 20)
 
 struct batch_run {
     struct cv_engine *engine;
@@ -33,6 +37,8 @@ struct batch_run {
 struct worker_start {
     struct batch_run *run;
     struct cv_decode_worker *worker;
+    struct cv_row_query *row_query; /* NULL = no query */
+    size_t bytes;                   /* of the records that are collected */
 };
 
 static void run_fail(struct batch_run *run, const struct cv_error *err)
@@ -66,12 +72,59 @@ static void pass_turn(struct batch_run *run)
     (void)pthread_mutex_unlock(&run->lock);
 }
 
-static enum cv_code decode_and_append(struct batch_run *run, struct cv_decode_worker *worker,
-                                      const struct cv_chunk *chunk, struct cv_error *err)
+/* Collected rows through the query into the batch's keyed rows. */
+static enum cv_code group(struct worker_start *w, const struct cv_batch *batch,
+                          struct cv_error *err)
+{
+    struct cv_engine *engine = w->run->engine;
+    int64_t event_max_us;
+    struct cv_batch keyed;
+
+    CV_DO(cv_row_query_run(w->row_query, batch, engine->batch_time_us, &keyed, err));
+    CV_DO(cv_row_query_event_max(w->row_query, &event_max_us, err));
+    CV_DO(cv_stateful_add(engine->stateful, &keyed, event_max_us, err));
+    cv_decode_worker_clear(w->worker);
+    w->bytes = 0;
+    return CV_OK;
+}
+
+static enum cv_code decode_and_group(struct worker_start *w, const struct cv_chunk *chunk,
+                                     struct cv_error *err)
 {
     struct cv_batch batch;
 
-    CV_DO(cv_decode_worker_run(worker, chunk, &batch, err));
+    if (!w->bytes)
+        cv_decode_worker_clear(w->worker);
+    CV_DO(cv_decode_worker_add(w->worker, chunk, &batch, err));
+    w->bytes += chunk->bytes + 1;
+    if (batch.row_count < GROUP_ROWS && w->bytes < GROUP_BYTES)
+        return CV_OK;
+    return group(w, &batch, err);
+}
+
+/* What a worker still holds when there are no more chunks. */
+static enum cv_code group_rest(struct worker_start *w, struct cv_error *err)
+{
+    const struct cv_chunk none = {0};
+    struct cv_batch batch;
+
+    if (!w->bytes)
+        return CV_OK;
+    CV_DO(cv_decode_worker_add(w->worker, &none, &batch, err));
+    return group(w, &batch, err);
+}
+
+static enum cv_code decode_and_append(struct worker_start *w, const struct cv_chunk *chunk,
+                                      struct cv_error *err)
+{
+    struct batch_run *run = w->run;
+    struct cv_batch batch;
+
+    if (run->engine->stateful)
+        return decode_and_group(w, chunk, err);
+    CV_DO(cv_decode_worker_run(w->worker, chunk, &batch, err));
+    if (w->row_query && batch.row_count)
+        CV_DO(cv_row_query_run(w->row_query, &batch, run->engine->batch_time_us, &batch, err));
     if (!take_turn(run, chunk->sequence))
         return CV_OK;
     if (batch.row_count)
@@ -82,18 +135,18 @@ static enum cv_code decode_and_append(struct batch_run *run, struct cv_decode_wo
 
 static void *worker_main(void *argument)
 {
-    struct worker_start *start = argument;
-    struct batch_run *run = start->run;
+    struct worker_start *w = argument;
+    struct batch_run *run = w->run;
+    struct cv_error err = CV_ERROR_INIT;
     struct cv_chunk *chunk;
 
     while ((chunk = cv_queue_pop(&run->queue))) {
-        struct cv_error err = CV_ERROR_INIT;
-
-        if (!atomic_load(&run->failed) &&
-            decode_and_append(run, start->worker, chunk, &err) != CV_OK)
+        if (!atomic_load(&run->failed) && decode_and_append(w, chunk, &err) != CV_OK)
             run_fail(run, &err);
         chunk->release(chunk);
     }
+    if (!atomic_load(&run->failed) && group_rest(w, &err) != CV_OK)
+        run_fail(run, &err);
     return NULL;
 }
 
@@ -117,8 +170,15 @@ static void say_running(struct batch_run *run, size_t records)
                 (long long)run->read, (long long)run->span);
 }
 
+static struct worker_start worker_of(struct batch_run *run, size_t i)
+{
+    return (struct worker_start){
+        .run = run, .worker = run->engine->workers[i], .row_query = run->engine->row_queries[i]};
+}
+
 /* Hands the chunks of the open range to the queue, or decodes them here without workers. */
-static enum cv_code fetch_all(struct batch_run *run, bool inline_decode, struct cv_error *err)
+static enum cv_code fetch_all(struct batch_run *run, struct worker_start *here,
+                              struct cv_error *err)
 {
     struct cv_engine *engine = run->engine;
 
@@ -128,10 +188,10 @@ static enum cv_code fetch_all(struct batch_run *run, bool inline_decode, struct 
 
         CV_DO(cv_source_fetch_next(engine->source, run_cancelled, run, &chunk, err));
         if (!chunk)
-            return CV_OK;
+            return here ? group_rest(here, err) : CV_OK;
         say_running(run, chunk->count);
-        if (inline_decode) {
-            code = decode_and_append(run, engine->workers[0], chunk, err);
+        if (here) {
+            code = decode_and_append(here, chunk, err);
             chunk->release(chunk);
         } else if (!cv_queue_push(&run->queue, chunk)) {
             chunk->release(chunk);
@@ -149,12 +209,12 @@ static enum cv_code fetch_with_workers(struct batch_run *run, struct cv_error *e
     enum cv_code code = CV_OK;
 
     for (; started < engine->worker_count; started++) {
-        starts[started] = (struct worker_start){run, engine->workers[started]};
+        starts[started] = worker_of(run, started);
         if (pthread_create(&threads[started], NULL, worker_main, &starts[started]) != 0)
             break;
     }
     if (started)
-        code = fetch_all(run, false, err);
+        code = fetch_all(run, NULL, err);
     else
         code = cv_fail(err, CV_INTERNAL, "no worker thread could be started");
     if (code != CV_OK && !atomic_load(&run->failed)) {
@@ -185,11 +245,16 @@ static enum cv_code read_range(struct batch_run *run, const struct cv_offsets *s
         if (from && to->offset > from->offset)
             run->span += to->offset - from->offset;
     }
+    if (!run->span)
+        return CV_OK; /* only to close windows */
     CV_DO(cv_source_fetch_begin(run->engine->source, start, end, err));
-    if (run->span <= INLINE_RECORDS_MAX)
-        code = fetch_all(run, true, err);
-    else
+    if (run->span <= INLINE_RECORDS_MAX) {
+        struct worker_start here = worker_of(run, 0);
+
+        code = fetch_all(run, &here, err);
+    } else {
         code = fetch_with_workers(run, err);
+    }
     if (code != CV_OK)
         cv_source_fetch_cancel(run->engine->source);
     return code;
@@ -240,6 +305,13 @@ static struct cv_decode_counters sum_counters(const struct cv_engine *engine)
         sum.bad += one.bad;
         sum.dropped += one.dropped;
         sum.tombstones += one.tombstones;
+        if (engine->row_queries[i]) {
+            struct cv_row_query_counters more;
+
+            cv_row_query_counters(engine->row_queries[i], &more);
+            sum.bad += more.bad;
+            sum.dropped += more.dropped;
+        }
     }
     return sum;
 }
@@ -287,7 +359,10 @@ static enum cv_code commit_files(struct cv_engine *engine, const struct cv_data_
                                  struct cv_batch_outcome *outcome, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf offsets = CV_BUF_INIT(0);
-    struct cv_append append = {.files = files, .file_count = count, .files_unsynced = true};
+    struct cv_append append = {.files = files,
+                               .file_count = count,
+                               .files_unsynced = true,
+                               .replaces = engine->job->complete};
     struct cv_append_result result;
     enum cv_code code;
 
@@ -356,6 +431,16 @@ static void count_outcome(struct cv_engine *engine, const struct counters *start
     }
 }
 
+static enum cv_code finish_state(struct cv_engine *engine, struct cv_data_writer *writer,
+                                 struct cv_batch_outcome *outcome, struct cv_error *err)
+{
+    CV_DO(cv_checkpoint_check_lock(&engine->checkpoint, err));
+    CV_DO(cv_stateful_finish(engine->stateful, engine->next_batch, engine->batch_time_us, writer,
+                             err));
+    cv_stateful_counters(engine->stateful, &outcome->state);
+    return cv_fault_pass("state-written", err);
+}
+
 static enum cv_code run_once(struct cv_engine *engine, const struct cv_offsets *start,
                              const struct cv_offsets *end, struct cv_batch_outcome *ret_outcome,
                              struct cv_error *err)
@@ -373,11 +458,15 @@ static enum cv_code run_once(struct cv_engine *engine, const struct cv_offsets *
     cv_queue_init(&run.queue, engine->worker_count + 1);
     before = read_counters(engine);
     CV_DO(open_writer(engine, &run.writer, err));
+    if (engine->stateful)
+        CV_DO(cv_stateful_begin(engine->stateful, err));
     CV_DO(read_range(&run, start, end, err));
+    if (engine->stateful)
+        CV_DO(finish_state(engine, run.writer, &outcome, err));
     CV_DO(
         cv_data_writer_finish(cv_steal(run.writer), &arena, &files, &count, &outcome.written, err));
     count_outcome(engine, &before, files, count, &outcome);
-    if (count)
+    if (count || engine->job->complete)
         CV_DO(commit_files(engine, files, count, end, &outcome, err));
     *ret_outcome = outcome;
     return CV_OK;

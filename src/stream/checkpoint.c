@@ -19,8 +19,6 @@
 #define LOG_VERSION_MAX 1
 #define STORED_PURGE    16 /* batches whose logs go with one request */
 
-static const char commit_text[] = "v1\n{\"nextBatchWatermarkMs\":0}";
-
 void cv_offset_log_entry_release(struct cv_offset_log_entry *entry)
 {
     free(entry->conf_json);
@@ -250,8 +248,8 @@ enum cv_code cv_checkpoint_write_offsets(struct cv_checkpoint *checkpoint, int64
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
     char name[64];
 
-    cv_buf_printf(&text, "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":%lld,\"conf\":",
-                  (long long)entry->batch_timestamp_ms);
+    cv_buf_printf(&text, "v1\n{\"batchWatermarkMs\":%lld,\"batchTimestampMs\":%lld,\"conf\":",
+                  (long long)entry->watermark_ms, (long long)entry->batch_timestamp_ms);
     cv_buf_append_text(&text, entry->conf_json ? entry->conf_json : "{}");
     cv_buf_append_text(&text, "}\n");
     cv_offsets_write_json(&entry->offsets, &text);
@@ -304,6 +302,7 @@ static enum cv_code parse_log_metadata(struct cv_str line, struct cv_offset_log_
     if (cv_str_trim(line).length) {
         CV_DO(cv_json_parse(line.ptr, line.length, &json, err));
         CV_DO(cv_json_optional_i64(json, "batchTimestampMs", &entry->batch_timestamp_ms, err));
+        CV_DO(cv_json_optional_i64(json, "batchWatermarkMs", &entry->watermark_ms, err));
         node = cv_json_get(json, "conf");
         if (node)
             cv_json_write_node(node, &conf);
@@ -384,13 +383,38 @@ enum cv_code cv_checkpoint_put_offsets_aside(struct cv_checkpoint *checkpoint, i
 enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_t batch,
                                         struct cv_error *err)
 {
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
     char name[64];
 
+    cv_buf_printf(&text, "v1\n{\"nextBatchWatermarkMs\":%lld}",
+                  (long long)checkpoint->next_watermark_ms);
     CV_DO(cv_checkpoint_check_lock(checkpoint, err));
-    CV_DO(cv_checkpoint_write_file(checkpoint, cv_checkpoint_log_name("commits", batch, name),
-                                   commit_text, sizeof commit_text - 1, CV_PUT_NEW, err));
+    CV_DO(write_new(checkpoint, cv_checkpoint_log_name("commits", batch, name), &text, err));
     checkpoint->newest_commits = CV_MAX(checkpoint->newest_commits, batch);
     return CV_OK;
+}
+
+enum cv_code cv_checkpoint_read_commit(struct cv_checkpoint *checkpoint, int64_t batch,
+                                       int64_t *ret_watermark_ms, struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(LOG_BYTES_MAX);
+    CV_CLEANUP(cv_json_freep) struct cv_json *json = NULL;
+    struct cv_str rest, line;
+    char name[64];
+    enum cv_code code = cv_checkpoint_read_file(
+        checkpoint, cv_checkpoint_log_name("commits", batch, name), LOG_BYTES_MAX, &text, err);
+
+    *ret_watermark_ms = 0;
+    if (code == CV_NOT_FOUND) {
+        cv_error_clear(err);
+        return CV_OK;
+    }
+    CV_DO(code);
+    rest = (struct cv_str){(const char *)text.data, text.length};
+    if (!next_line(&rest, &line) || !next_line(&rest, &line) || !cv_str_trim(line).length)
+        return CV_OK;
+    CV_TRY(cv_json_parse(line.ptr, line.length, &json, err), err, "%s", name);
+    return cv_json_optional_i64(json, "nextBatchWatermarkMs", ret_watermark_ms, err);
 }
 
 /* Everything that is there, by its names; from then on the ids are known. */

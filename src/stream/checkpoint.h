@@ -24,6 +24,7 @@ struct cv_checkpoint {
     char query_id[64];        /* "" in a fresh directory */
     int64_t newest_offsets;   /* highest N in offsets/, CV_BATCH_NONE if none */
     int64_t newest_commits;
+    int64_t next_watermark_ms; /* nextBatchWatermarkMs of the commits that are written; 0 = none */
 };
 
 /* One entry of the offset log. */
@@ -31,6 +32,7 @@ struct cv_offset_log_entry {
     int64_t batch_timestamp_ms;
     char *conf_json; /* Spark's conf object, kept from entry to entry; owned */
     struct cv_offsets offsets;
+    int64_t watermark_ms; /* batchWatermarkMs: what the batch closes by; 0 = none yet */
 };
 void cv_offset_log_entry_release(struct cv_offset_log_entry *entry);
 
@@ -63,6 +65,9 @@ enum cv_code cv_checkpoint_read_offsets(struct cv_checkpoint *checkpoint, int64_
                                         struct cv_error *err);
 enum cv_code cv_checkpoint_write_commit(struct cv_checkpoint *checkpoint, int64_t batch,
                                         struct cv_error *err);
+/* nextBatchWatermarkMs of a batch; 0 when commits/N is absent or does not tell. */
+enum cv_code cv_checkpoint_read_commit(struct cv_checkpoint *checkpoint, int64_t batch,
+                                       int64_t *ret_watermark_ms, struct cv_error *err);
 /* Deletes ids below batch - CV_BATCHES_TO_RETAIN from both logs, as Spark does after offsets/N. */
 enum cv_code cv_checkpoint_purge(struct cv_checkpoint *checkpoint, int64_t batch,
                                  struct cv_error *err);

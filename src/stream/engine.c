@@ -77,9 +77,15 @@ static enum cv_code open_source(struct cv_engine *engine, struct cv_error *err)
 
 static void release_decoder(struct cv_engine *engine)
 {
-    for (size_t i = 0; i < engine->worker_count; i++)
+    for (size_t i = 0; i < engine->worker_count; i++) {
         cv_decode_worker_free(engine->workers[i]);
+        cv_row_query_free(engine->row_queries[i]);
+    }
     engine->worker_count = 0;
+    cv_stateful_free(engine->stateful);
+    engine->stateful = NULL;
+    cv_stream_query_free(engine->query);
+    engine->query = NULL;
     cv_decoder_free(engine->decoder);
     engine->decoder = NULL;
     cv_table_metadata_free(engine->bound_metadata);
@@ -103,7 +109,40 @@ static enum cv_code open_decoder(struct cv_engine *engine, struct cv_error *err)
     if (engine->job->source.subscribe)
         config.topics = (const char *const *)cv_split(&arena, engine->job->source.subscribe, ',',
                                                       &config.topic_count);
+    CV_DO(cv_stream_query_open(engine->job, &config, config.table, &engine->query, err));
+    if (engine->query)
+        cv_stream_query_feed(engine->query, &config);
     return cv_decoder_open(&config, &engine->decoder, err);
+}
+
+static enum cv_code open_workers(struct cv_engine *engine, struct cv_error *err)
+{
+    size_t threads = (size_t)engine->job->options.threads;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (!threads)
+        threads = (size_t)CV_MIN(CV_MAX(cores, 1), CV_THREADS_MAX);
+    if (!engine->workers) {
+        engine->workers = cv_alloc(threads * sizeof *engine->workers);
+        engine->row_queries = cv_alloc(threads * sizeof *engine->row_queries);
+    }
+    for (; engine->worker_count < threads; engine->worker_count++) {
+        engine->row_queries[engine->worker_count] = NULL;
+        if (engine->query)
+            CV_DO(cv_row_query_new(engine->query, &engine->row_queries[engine->worker_count], err));
+        engine->workers[engine->worker_count] = cv_decode_worker_new(engine->decoder);
+    }
+    return CV_OK;
+}
+
+/* The state as the batch before the next one left it. */
+static enum cv_code load_state(struct cv_engine *engine, struct cv_error *err)
+{
+    if (!engine->query || engine->query->query->kind == CV_QUERY_ROWS)
+        return CV_OK;
+    if (!engine->stateful)
+        CV_DO(cv_stateful_open(engine->query, &engine->checkpoint, &engine->stateful, err));
+    return cv_stateful_load(engine->stateful, engine->next_batch - 1, err);
 }
 
 static bool equal_properties(const struct cv_properties *a, const struct cv_properties *b)
@@ -137,8 +176,7 @@ static bool writes_alike(const struct cv_table_metadata *a, const struct cv_tabl
 enum cv_code cv_engine_bind(struct cv_engine *engine, struct cv_error *err)
 {
     const struct cv_table_metadata *now = engine->table->metadata;
-    size_t threads = (size_t)engine->job->options.threads;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    bool first = !engine->bound_metadata;
 
     if (engine->bound_metadata && writes_alike(engine->bound_metadata, now))
         return CV_OK;
@@ -148,19 +186,15 @@ enum cv_code cv_engine_bind(struct cv_engine *engine, struct cv_error *err)
     release_decoder(engine);
     engine->bound_metadata = cv_table_metadata_copy(now);
     CV_DO(open_decoder(engine, err));
-    if (!threads)
-        threads = (size_t)CV_MIN(CV_MAX(cores, 1), CV_THREADS_MAX);
-    if (!engine->workers)
-        engine->workers = cv_alloc(threads * sizeof *engine->workers);
-    for (; engine->worker_count < threads; engine->worker_count++)
-        engine->workers[engine->worker_count] = cv_decode_worker_new(engine->decoder);
-    return CV_OK;
+    CV_DO(open_workers(engine, err));
+    return first ? CV_OK : load_state(engine, err); /* at first the batch is not known yet */
 }
 
 static void engine_release(struct cv_engine *engine)
 {
     release_decoder(engine);
     free(engine->workers);
+    free(engine->row_queries);
     cv_data_workspace_free(engine->workspace);
     cv_source_free(engine->source);
     cv_table_free(engine->table);
@@ -188,7 +222,8 @@ static enum cv_code engine_open(struct cv_engine *engine, struct cv_error *err)
     CV_DO(open_table(engine, err));
     CV_DO(open_source(engine, err));
     CV_DO(cv_engine_bind(engine, err));
-    return cv_engine_recover(engine, err);
+    CV_DO(cv_engine_recover(engine, err));
+    return load_state(engine, err);
 }
 
 static void publish_lag(struct cv_engine *engine, int64_t snapshot_id)
@@ -253,8 +288,10 @@ static enum cv_code write_ahead(struct cv_engine *engine, const struct trigger_r
     struct cv_offset_log_entry entry = {.batch_timestamp_ms = run->start_us / CV_US_PER_MS,
                                         .conf_json = engine->conf_json,
                                         .offsets = run->plan.end};
-    enum cv_code code =
-        cv_checkpoint_write_offsets(&engine->checkpoint, engine->next_batch, &entry, err);
+    enum cv_code code;
+
+    entry.watermark_ms = engine->stateful ? cv_stateful_watermark_ms(engine->stateful) : 0;
+    code = cv_checkpoint_write_offsets(&engine->checkpoint, engine->next_batch, &entry, err);
 
     if (code == CV_EXISTS) {
         (void)cv_fail(err, CV_LOCKED, "offsets/%lld is there already: another process uses %s",
@@ -269,8 +306,11 @@ static enum cv_code write_ahead(struct cv_engine *engine, const struct trigger_r
 
 static enum cv_code note_commit(struct cv_engine *engine, struct cv_error *err)
 {
-    enum cv_code code = cv_checkpoint_write_commit(&engine->checkpoint, engine->next_batch, err);
+    enum cv_code code;
 
+    if (engine->stateful)
+        engine->checkpoint.next_watermark_ms = cv_stateful_watermark_ms(engine->stateful);
+    code = cv_checkpoint_write_commit(&engine->checkpoint, engine->next_batch, err);
     if (code == CV_EXISTS)
         return cv_fail(err, CV_LOCKED, "commits/%lld is there already: another process uses %s",
                        (long long)engine->next_batch, engine->checkpoint.folder);
@@ -305,6 +345,9 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
     struct cv_batch_outcome outcome;
     int64_t mark = cv_monotonic_us();
 
+    engine->batch_time_us =
+        engine->redo ? engine->redo_timestamp_ms * CV_US_PER_MS
+                     : run->start_us / CV_US_PER_MS * CV_US_PER_MS; /* as the log has it */
     if (!engine->redo)
         CV_DO(write_ahead(engine, run, err));
     p->stage_us[CV_STAGE_WAL_COMMIT] = stage_since(&mark);
@@ -316,6 +359,8 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
     CV_DO(cv_engine_write_memo(engine, engine->next_batch, outcome.snapshot_id, err));
     CV_DO(cv_fault_pass("memo-written", err));
     CV_DO(note_commit(engine, err));
+    if (engine->stateful)
+        cv_stateful_committed(engine->stateful, engine->next_batch);
     p->stage_us[CV_STAGE_COMMIT_OFFSETS] = stage_since(&mark);
     p->ran = true;
     p->batch_id = engine->next_batch;
@@ -329,6 +374,8 @@ static enum cv_code run_planned(struct cv_engine *engine, struct trigger_run *ru
     p->files = outcome.files;
     p->file_bytes = outcome.file_bytes;
     p->written = outcome.written;
+    p->stateful = engine->stateful != NULL;
+    p->state = outcome.state;
     p->commit_attempts = outcome.commit_attempts;
     report(engine, run);
     publish_lag(engine, outcome.snapshot_id);
@@ -411,6 +458,7 @@ static enum cv_code run_trigger(struct cv_engine *engine, bool *ret_worked, int6
     run.progress.stage_us[CV_STAGE_LATEST_OFFSET] = stage_since(&mark);
     CV_DO(cv_fault_pass("plan", err));
     *ret_worked = engine->redo || (engine->next_batch == 0 && !run.plan.delayed) ||
+                  (engine->stateful && cv_stateful_wants_batch(engine->stateful)) ||
                   (!run.plan.delayed && !cv_offsets_equal(&run.plan.end, &engine->position));
     if (*ret_worked)
         CV_DO(run_planned(engine, &run, err));

@@ -9,6 +9,8 @@
 #include "data/writer.h"
 #include "stream/checkpoint.h"
 #include "stream/engine.h"
+#include "stream/stateful.h"
+#include "stream/row_query.h"
 #include "table/append.h"
 #include "table/position.h"
 
@@ -20,9 +22,13 @@ struct cv_engine {
     struct cv_source *source;
     struct cv_table_metadata *bound_metadata; /* own copy that decoder and data writers refer to,
                                         since a commit may replace the table's */
+    struct cv_stream_query *query;            /* NULL = the decoder does the select by itself */
+    struct cv_stateful *stateful;             /* NULL = the query keeps nothing */
+    int64_t stateful_batch; /* whose state it has; CV_BATCH_NONE - 1 = not loaded yet */
     struct cv_decoder *decoder;
     struct cv_data_workspace *workspace; /* kept from batch to batch */
     struct cv_decode_worker **workers;
+    struct cv_row_query **row_queries; /* with a query: one per worker */
     size_t worker_count;
     struct cv_checkpoint checkpoint;
     struct cv_memo memo;
@@ -34,6 +40,8 @@ struct cv_engine {
     bool redo;                         /* next_batch is in the offset log already */
     struct cv_offsets position;        /* end of the batch before next_batch */
     struct cv_offsets redo_end;        /* with redo: the logged end */
+    int64_t redo_timestamp_ms;         /* with redo: the logged batchTimestampMs */
+    int64_t batch_time_us;             /* of the batch on its way: current_timestamp of its SQL */
     struct cv_offsets recreated; /* topics (their old partitions) to read from the beginning */
     int64_t lag_published_us;    /* monotonic, 0 = not yet */
     struct cv_offsets bound;     /* AvailableNow: where to end */
@@ -75,6 +83,7 @@ struct cv_batch_outcome {
     size_t files;
     int64_t file_bytes;
     struct cv_data_writer_counters written;
+    struct cv_stateful_counters state; /* of a query with state */
     int commit_attempts;
 };
 

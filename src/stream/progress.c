@@ -177,6 +177,48 @@ static void put_calve(struct cv_json_writer *w, const struct cv_progress *p)
     cv_json_end_object(w);
 }
 
+static void put_time(struct cv_json_writer *w, const char *key, int64_t ms)
+{
+    char time[CV_TIME_TEXT_BYTES];
+
+    cv_format_ms_utc(ms, time);
+    cv_json_key(w, key);
+    cv_json_put_string(w, time);
+}
+
+/* Spark's eventTime and stateOperators; late rows are counted before they are grouped. */
+static void put_state(struct cv_json_writer *w, const struct cv_progress *p)
+{
+    const struct cv_stateful_counters *state = &p->state;
+    const struct {
+        const char *key;
+        int64_t value;
+    } counters[] = {
+        {"numRowsTotal", state->rows_total},
+        {"numRowsUpdated", state->rows_updated},
+        {"numRowsDroppedByWatermark", state->rows_late},
+        {"stateBytes", state->state_bytes},
+        {"rowsSpilled", state->runs.rows_spilled},
+        {"bytesSpilled", state->runs.bytes_spilled},
+    };
+
+    cv_json_key(w, "eventTime");
+    cv_json_begin_object(w);
+    if (state->event_max_us != INT64_MIN)
+        put_time(w, "max", state->event_max_us / CV_US_PER_MS);
+    put_time(w, "watermark", state->watermark_ms);
+    cv_json_end_object(w);
+    cv_json_key(w, "stateOperators");
+    cv_json_begin_array(w);
+    cv_json_begin_object(w);
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(counters); i++) {
+        cv_json_key(w, counters[i].key);
+        cv_json_put_i64(w, counters[i].value);
+    }
+    cv_json_end_object(w);
+    cv_json_end_array(w);
+}
+
 void cv_progress_write_json(const struct cv_progress *p, struct cv_buf *out)
 {
     struct cv_json_writer w = CV_JSON_WRITER(out);
@@ -203,6 +245,8 @@ void cv_progress_write_json(const struct cv_progress *p, struct cv_buf *out)
     cv_json_key(&w, "stateOperators");
     cv_json_begin_array(&w);
     cv_json_end_array(&w);
+    if (p->stateful && p->ran)
+        put_state(&w, p);
     put_source(&w, p);
     cv_json_key(&w, "sink");
     cv_json_begin_object(&w);

@@ -8,6 +8,7 @@
 #include "decode/decoder.h"
 #include "kafka/source.h"
 #include "storage/requests.h"
+#include "stream/stateful.h"
 
 enum cv_stage {
     CV_STAGE_LATEST_OFFSET,
@@ -40,6 +41,8 @@ struct cv_progress {
     size_t files;
     int64_t file_bytes;
     struct cv_data_writer_counters written; /* steps under the memory budget */
+    bool stateful;
+    struct cv_stateful_counters state; /* then */
     int commit_attempts;
     struct cv_request_sums requests; /* of the table's store and catalog, and of the checkpoint's
                                       * store, since the trigger began */

@@ -60,6 +60,7 @@ static enum cv_code remove_build(const char *folder, struct cv_error *err)
 enum cv_code cv_checkpoint_write_logs(struct cv_checkpoint *target, const struct cv_rebase *rebase,
                                       struct cv_error *err)
 {
+    target->next_watermark_ms = rebase->entry.watermark_ms;
     CV_DO(cv_checkpoint_write_metadata(target, rebase->query_id, err));
     CV_DO(cv_checkpoint_write_initial(target, &rebase->entry.offsets, err));
     /* Spark wants the entry before the newest one too. */

@@ -92,11 +92,13 @@ static enum cv_code tolerate_damage(enum cv_code code, struct evidence *e, struc
 static enum cv_code read_end(struct cv_engine *engine, int64_t batch, char **conf_json,
                              struct cv_offsets *ret_offsets, struct cv_error *err)
 {
+    /* the last one that is read is the newest, which may be redone */
     CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
 
     CV_TRY(cv_checkpoint_read_offsets(&engine->checkpoint, batch, &entry, err), err,
            "offsets of batch %lld", (long long)batch);
     cv_offsets_copy(ret_offsets, &entry.offsets);
+    engine->redo_timestamp_ms = entry.batch_timestamp_ms;
     if (!*conf_json)
         *conf_json = cv_steal(entry.conf_json);
     return CV_OK;
