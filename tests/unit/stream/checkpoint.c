@@ -106,6 +106,42 @@ static void bytes_are_sparks(void **state)
     cv_checkpoint_release(&checkpoint);
 }
 
+/* The bytes are those of a query of Spark 4.0.1 with a watermark. */
+static void watermarks_stand_where_spark_has_them(void **state)
+{
+    static const char offsets[] =
+        "v1\n{\"batchWatermarkMs\":1700000000123,\"batchTimestampMs\":5,\"conf\":{}}\n"
+        "{\"orders\":{\"0\":10}}";
+    static const char commit[] = "v1\n{\"nextBatchWatermarkMs\":1700000060123}";
+    struct cv_checkpoint checkpoint;
+    struct cv_offset_log_entry entry = {.batch_timestamp_ms = 5, .watermark_ms = 1700000000123};
+    struct cv_offset_log_entry read = {0};
+    int64_t next;
+
+    open_fresh(&checkpoint);
+    cv_offsets_set(&entry.offsets, "orders", 0, 10);
+    CV_ASSERT_OK(cv_checkpoint_write_offsets(&checkpoint, 3, &entry, &err), &err);
+    checkpoint.next_watermark_ms = 1700000060123;
+    CV_ASSERT_OK(cv_checkpoint_write_commit(&checkpoint, 3, &err), &err);
+    assert_file("offsets/3", offsets, sizeof offsets - 1);
+    assert_file("commits/3", commit, sizeof commit - 1);
+    CV_ASSERT_OK(cv_checkpoint_read_offsets(&checkpoint, 3, &read, &err), &err);
+    assert_int_equal(read.watermark_ms, 1700000000123);
+    CV_ASSERT_OK(cv_checkpoint_read_commit(&checkpoint, 3, &next, &err), &err);
+    assert_int_equal(next, 1700000060123);
+    CV_ASSERT_OK(cv_checkpoint_read_commit(&checkpoint, 4, &next, &err), &err);
+    assert_int_equal(next, 0);
+    put_file("commits/5", "v1");
+    CV_ASSERT_OK(cv_checkpoint_read_commit(&checkpoint, 5, &next, &err), &err);
+    assert_int_equal(next, 0);
+    put_file("commits/6", "v1\n{\"next");
+    CV_ASSERT_FAILS(cv_checkpoint_read_commit(&checkpoint, 6, &next, &err), CV_FORMAT, "commits/6",
+                    &err);
+    cv_offset_log_entry_release(&read);
+    cv_offset_log_entry_release(&entry);
+    cv_checkpoint_release(&checkpoint);
+}
+
 static void sparks_entries_are_read_in_any_key_order(void **state)
 {
     struct cv_checkpoint checkpoint;
@@ -546,6 +582,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_BOTH(bytes_are_sparks),
+        IN_BOTH(watermarks_stand_where_spark_has_them),
         IN_BOTH(sparks_entries_are_read_in_any_key_order),
         IN_BOTH(broken_entries_are_refused),
         IN_BOTH(a_batch_is_never_overwritten),
