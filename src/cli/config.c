@@ -35,6 +35,7 @@ static const struct cv_option_table *const tables[] = {
     &cv_job_option_table,
     &cv_source_option_table,
     &cv_value_option_table,
+    &cv_static_table_option_table,
     &cv_watermark_option_table,
     &cv_sink_option_table,
     &cv_catalog_options,

@@ -453,6 +453,8 @@ static enum cv_code run_once(struct cv_engine *engine, const struct cv_offsets *
     size_t count;
 
     CV_DO(cv_engine_bind(engine, err));
+    if (engine->query)
+        CV_DO(cv_stream_query_refresh(engine->query, err));
     (void)pthread_mutex_init(&run.lock, NULL);
     (void)pthread_cond_init(&run.turn, NULL);
     cv_queue_init(&run.queue, engine->worker_count + 1);

@@ -147,6 +147,8 @@ static enum cv_code set_entry(struct cv_job *job, const struct cv_job_entry *ent
         return CV_OK;
     if (strcmp(entry->section, "maintenance") == 0)
         return CV_OK; /* read by maintain/schedule.c */
+    if (cv_text_starts_with(entry->section, "tables."))
+        return CV_OK; /* read by static_tables.c */
     return cv_fail(err, CV_CONFIG, "there is no section %s", entry->section);
 }
 
@@ -313,6 +315,9 @@ static enum cv_code finish_job(struct cv_job *job, void (*warn)(void *context, c
 
     CV_DO(read_sections(job, err));
     CV_DO(check_name(job->options.job, err));
+    CV_TRY(cv_static_table_options_read(&job->file, &job->file.arena, &job->tables,
+                                        &job->table_count, err),
+           err, "%s", job->file.path);
     CV_DO(read_output_mode(job->sink.output_mode, &job->complete, err));
     CV_DO(check_query(job, err));
     CV_TRY(cv_trigger_parse(job->sink.trigger, &job->trigger, err), err, "sink.trigger");

@@ -10,6 +10,7 @@
 #include "decode/decoder.h"
 #include "kafka/source.h"
 #include "stream/checkpoint.h"
+#include "stream/static_tables.h"
 #include "stream/trigger.h"
 
 /* The top level of the job file. */
@@ -57,6 +58,8 @@ struct cv_job {
     struct cv_source_options source;
     struct cv_value_options value;
     struct cv_watermark_options watermark;
+    struct cv_static_table_options *tables;
+    size_t table_count;
     struct cv_sink_options sink;
     struct cv_trigger trigger;
     bool complete;          /* outputMode */

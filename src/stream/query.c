@@ -22,12 +22,18 @@ static bool is_plain(const struct cv_job *job, struct cv_error *err)
 
 static enum cv_code open_duck(struct cv_stream_query *q, struct cv_error *err)
 {
-    const struct cv_duck_config config = {
-        .library = q->job->options.duckdb_library,
-        .memory_bytes = CV_MAX((size_t)q->job->options.memory_bytes / 4, DUCK_BYTES_MIN),
-        .spill_directory = q->job->options.spill_directory,
+    const struct cv_job *job = q->job;
+    const char **readable = cv_arena_array(&q->arena, const char *, job->table_count);
+    struct cv_duck_config config = {
+        .library = job->options.duckdb_library,
+        .memory_bytes = CV_MAX((size_t)job->options.memory_bytes / 4, DUCK_BYTES_MIN),
+        .spill_directory = job->options.spill_directory,
+        .readable = readable,
     };
 
+    for (size_t i = 0; i < job->table_count; i++)
+        if (job->tables[i].path)
+            readable[config.readable_count++] = job->tables[i].path;
     CV_DO(cv_duck_open(&config, &q->duck, err));
     return cv_duck_connect(q->duck, &q->connection, err);
 }
@@ -81,6 +87,8 @@ static enum cv_code compile(struct cv_stream_query *q, struct cv_error *err)
         .stream = &q->stream,
         .value_open = q->open,
         .case_sensitive = job->value.case_sensitive,
+        .tables = cv_static_tables_list(q->tables),
+        .table_count = job->table_count,
         .sink = q->sink,
         .ignore_unknown = job->sink.ignore_unknown,
         .complete = job->complete,
@@ -92,13 +100,19 @@ static enum cv_code compile(struct cv_stream_query *q, struct cv_error *err)
     CV_DO(cv_query_compile(&config, q->connection, &q->query, err));
     CV_DO(cv_natives_register(q->query->natives, q->connection, err));
     list_items(q);
-    return CV_OK;
+    return cv_stream_query_refresh(q, err);
+}
+
+enum cv_code cv_stream_query_refresh(struct cv_stream_query *query, struct cv_error *err)
+{
+    return cv_static_tables_load(query->tables, query->query->uses_table, err);
 }
 
 void cv_stream_query_free(struct cv_stream_query *query)
 {
     if (!query)
         return;
+    cv_static_tables_free(query->tables);
     cv_duck_disconnect(query->connection);
     cv_duck_free(query->duck);
     cv_query_free(query->query);
@@ -127,6 +141,8 @@ enum cv_code cv_stream_query_open(const struct cv_job *job, const struct cv_deco
     if (code != CV_OK && plain.code == CV_CONFIG)
         return plain.code;
     CV_DO(code);
+    CV_DO(cv_static_tables_open(&job->file, job->tables, job->table_count, q->connection,
+                                &q->tables, err));
     CV_DO(cv_decoder_stream_schema(decoder, &q->arena, &q->stream, &q->open, err));
     CV_DO(compile(q, err));
     *ret_query = cv_steal(q);

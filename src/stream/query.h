@@ -17,7 +17,8 @@ struct cv_stream_query {
     struct cv_query *query;
     struct cv_schema stream; /* the view `stream` */
     bool open;               /* see cv_decoder_stream_schema() */
-    struct cv_select items;  /* what the decoder puts into the input's columns */
+    struct cv_static_tables *tables;
+    struct cv_select items; /* what the decoder puts into the input's columns */
     const struct cv_schema *sink;
 };
 
@@ -27,6 +28,8 @@ struct cv_stream_query {
 enum cv_code cv_stream_query_open(const struct cv_job *job, const struct cv_decoder_config *decoder,
                                   const struct cv_schema *sink, struct cv_stream_query **ret_query,
                                   struct cv_error *err);
+/* Before each batch: static tables that others have changed are loaded again. */
+enum cv_code cv_stream_query_refresh(struct cv_stream_query *query, struct cv_error *err);
 /* Lets the decoder fill the query's input instead of the table's columns. */
 void cv_stream_query_feed(const struct cv_stream_query *query, struct cv_decoder_config *decoder);
 void cv_stream_query_free(struct cv_stream_query *query);
