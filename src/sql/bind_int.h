@@ -14,6 +14,7 @@
 
 #include "sql/ast.h"
 #include "sql/query.h"
+#include "sql/sql_text.h"
 
 #define CV_SQL_PROBLEMS_MAX 12
 #define CV_SQL_TEXTS_MAX    4
@@ -210,8 +211,6 @@ struct cv_bind_select *cv_bind_query(struct cv_bind_scope *scope, const struct c
                                      bool nested);
 
 /* sql_text.c: pieces of DuckDB's SQL. */
-void cv_sql_write_name(struct cv_buf *out, const char *name);
-void cv_sql_write_text(struct cv_buf *out, const char *text);
 /* The same inside of a template, where a dollar sign is written twice. */
 void cv_sql_write_template_text(struct cv_buf *out, const char *text);
 /* FROM, and WHERE, of a relation's rows. */
@@ -220,7 +219,6 @@ void cv_sql_write_from(const struct cv_bind_relation *relation, struct cv_buf *o
 /* " AND "-joined; nothing for none. */
 void cv_sql_write_conditions(const char *word, const struct cv_expr *const *conditions,
                              size_t count, struct cv_buf *out);
-void cv_sql_type_text(const struct cv_type *type, struct cv_buf *out);
 
 /* Appends to an array that lives in the arena. */
 void cv_bind_reserve_(struct cv_arena *arena, void **array, size_t *capacity, size_t need,
