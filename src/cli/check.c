@@ -368,9 +368,7 @@ static void print_plan(struct check *check)
         put(check, "trigger", true, cost, NULL);
     if (check->as_json || !check->decoder)
         return;
-    if (check->query)
-        (void)printf("\n%s\n", cv_query_describe(check->query->query, &check->arena));
-    else
+    if (!check->query)
         (void)printf("\n%s\n", cv_decoder_describe(check->decoder, &check->arena));
 }
 
