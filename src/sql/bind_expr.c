@@ -17,14 +17,19 @@ static const char *call_text(struct cv_arena *arena, const char *name,
     cv_buf_append_text(&text, name);
     for (size_t i = 0; i < count; i++)
         if (arguments[i]->kind == CV_EXPR_CONSTANT)
-            cv_buf_printf(&text, " %zu:%s", i, arguments[i]->sql);
+            cv_buf_printf(&text, "\t%zu:%s", i, arguments[i]->sql);
     return cv_arena_strdup(arena, cv_buf_text(&text));
 }
 
-static const struct cv_expr *named(const struct cv_expr *expr, const char *text)
+/* Of an expression that was made for this call, and is none of its arguments. */
+static const struct cv_expr *named(const struct cv_expr *expr, const char *text,
+                                   const struct cv_expr *const *arguments, size_t count)
 {
-    struct cv_expr *own = (struct cv_expr *)(uintptr_t)expr; /* made for this call, in our arena */
+    struct cv_expr *own = (struct cv_expr *)(uintptr_t)expr; /* in our arena */
 
+    for (size_t i = 0; i < count; i++)
+        if (arguments[i] == expr)
+            return expr;
     if (own->kind == CV_EXPR_CALL && !own->text)
         own->text = text;
     return expr;
@@ -53,7 +58,7 @@ const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name
     text = call_text(binder->arena, lower, arguments, count);
     code = cv_call_bind(&call, &expr, &reason);
     if (code == CV_OK)
-        return named(expr, text);
+        return named(expr, text, arguments, count);
     cv_sql_problem(&binder->problems, code == CV_NOT_FOUND ? CV_CONFIG : code, position, "%s%s%s",
                    reason.message, reason.hint[0] ? ": " : "", reason.hint);
     return NULL;
@@ -76,7 +81,7 @@ static const struct cv_expr *native_cast(struct cv_bind_scope *scope, const stru
     enum cv_code code = cv_expr_cast(&call, expr, type, try_cast, &cast, &reason);
 
     if (code == CV_OK)
-        return named(cast, call.name);
+        return named(cast, call.name, &expr, 1);
     cv_sql_problem(&binder->problems, code, position, "%s", reason.message);
     return NULL;
 }

@@ -115,8 +115,8 @@ static bool read_window(struct cv_bind_scope *scope, const struct cv_ast *ast,
     return good && check_durations(scope, ast, window);
 }
 
-static const struct cv_expr *bound(struct cv_arena *arena, const struct window *window,
-                                   bool sliding, int64_t plus_us, size_t position)
+static struct cv_expr *bound(struct cv_arena *arena, const struct window *window, bool sliding,
+                             bool end, size_t position)
 {
     const char *back =
         sliding ? cv_arena_printf(arena, " - w.n * CAST(%" PRId64 " AS BIGINT)", window->slide_us)
@@ -125,9 +125,15 @@ static const struct cv_expr *bound(struct cv_arena *arena, const struct window *
         arena,
         "make_timestamp(epoch_us($1) - (((epoch_us($1) - CAST('%" PRId64 "' AS BIGINT)) %% %" PRId64
         " + %" PRId64 ") %% %" PRId64 ")%s + CAST(%" PRId64 " AS BIGINT))",
-        window->start_us, window->slide_us, window->slide_us, window->slide_us, back, plus_us);
+        window->start_us, window->slide_us, window->slide_us, window->slide_us, back,
+        end ? window->size_us : 0);
+    struct cv_expr *expr =
+        cv_expr_call(arena, sql, &window->time->type, &window->time, 1, position);
 
-    return cv_expr_call(arena, sql, &window->time->type, &window->time, 1, position);
+    expr->text =
+        cv_arena_printf(arena, "window_%s\t%" PRId64 " %" PRId64 " %" PRId64, end ? "end" : "start",
+                        window->size_us, window->slide_us, window->start_us);
+    return expr;
 }
 
 /* Rows without a time stand in no window, and those behind the end of one not in it. */
@@ -165,9 +171,8 @@ const struct cv_expr *cv_bind_window(struct cv_bind_scope *scope, const struct c
         return NULL;
     }
     rows = (window.size_us + window.slide_us - 1) / window.slide_us;
-    bounds[0] = bound(binder->arena, &window, rows > 1, 0, ast->position);
-    expr = (struct cv_expr *)(uintptr_t)bound(binder->arena, &window, rows > 1, window.size_us,
-                                              ast->position);
+    bounds[0] = bound(binder->arena, &window, rows > 1, false, ast->position);
+    expr = bound(binder->arena, &window, rows > 1, true, ast->position);
     expr->event_time = binder->event_time && cv_expr_equal(window.time, binder->event_time);
     bounds[1] = expr;
     type.fields = window_fields[window.time->type.kind == CV_TYPE_TIMESTAMP];

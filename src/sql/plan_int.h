@@ -50,6 +50,9 @@ void cv_plan_use_rows(struct cv_plan *plan, const struct cv_bind_relation *relat
 /* A key or window over the watermark's column. */
 bool cv_plan_is_event_time(const struct cv_plan *plan, const struct cv_expr *expr);
 
+/* describe.c */
+void cv_plan_describe(const struct cv_plan *plan, struct cv_buf *out);
+
 /* fingerprint.c */
 void cv_fingerprint_expr(const struct cv_binder *binder, const struct cv_expr *expr,
                          struct cv_buf *out);

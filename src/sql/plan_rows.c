@@ -283,7 +283,6 @@ static void list_inputs(struct cv_plan *plan)
 
         if (!input->used)
             continue;
-        input->expr.input = count;
         inputs[count] = input_of(binder, input);
         fields[count] = (struct cv_field){.name = input->sql + 2, .type = input->type};
         count++;
@@ -304,6 +303,7 @@ static void list_inputs(struct cv_plan *plan)
 
 enum cv_code cv_plan_finish(struct cv_plan *plan, struct cv_error *err)
 {
+    CV_CLEANUP(cv_buf_release) struct cv_buf description = CV_BUF_INIT(CV_SQL_PLAN_BYTES_MAX);
     CV_CLEANUP(cv_buf_release) struct cv_buf sql = CV_BUF_INIT(CV_SQL_PLAN_BYTES_MAX);
     struct cv_binder *binder = plan->binder;
 
@@ -316,5 +316,6 @@ enum cv_code cv_plan_finish(struct cv_plan *plan, struct cv_error *err)
     }
     binder->query->uses_table = binder->uses_table;
     list_inputs(plan);
-    return CV_OK;
+    cv_plan_describe(plan, &description);
+    return cv_plan_text(plan, &description, &binder->query->description, err);
 }

@@ -192,8 +192,8 @@ static enum cv_code plan_query(struct cv_binder *binder, const struct cv_bind_se
 {
     struct cv_plan plan = {.binder = binder, .select = select};
 
-    CV_DO(cv_sql_problems_check(&binder->problems, err));
-    check_stream(&plan);
+    if (binder->problems.count == 0)
+        check_stream(&plan);
     cv_plan_outputs(&plan);
     CV_DO(cv_sql_problems_check(&binder->problems, err));
     if (binder->config->distinct)

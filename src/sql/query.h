@@ -71,6 +71,7 @@ struct cv_query {
     const bool *uses_table;       /* per static table of the config */
     bool uses_batch_time;
     const char *fingerprint; /* of everything that the state depends on: 16 hex digits */
+    const char *description; /* of cv_query_describe() */
 };
 
 /* All problems of types and names at once, each with line and column of the text: "sql line 2
