@@ -234,6 +234,8 @@ enum cv_code cv_plan_distinct(struct cv_plan *plan, struct cv_error *err)
     cv_sql_write_from(plan->select->relation, &sql);
     cv_plan_keyed(plan, &columns, key_count, 3);
     query->keyed.expiry_column = query->output_column - 1;
+    query->keyed.late_by_column = true;
+    query->keyed.late_column = query->output_column - 2;
     fingerprint_distinct(plan, &columns, key_count);
     return cv_plan_text(plan, &sql, &query->rows_sql, err);
 }
