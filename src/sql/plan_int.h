@@ -8,6 +8,16 @@
 
 #define CV_SQL_PLAN_BYTES_MAX ((size_t)16 << 20) /* one text for DuckDB */
 
+/* Who gives DuckDB's tree of a text, as json_serialize_sql() has it. */
+struct cv_sql_parser {
+    enum cv_code (*parse)(void *context, const char *sql, struct cv_arena *arena,
+                          const char **ret_json, struct cv_error *err);
+    void *context;
+};
+enum cv_code cv_query_compile_with(const struct cv_query_config *config,
+                                   const struct cv_sql_parser *parser, struct cv_query **ret_query,
+                                   struct cv_error *err);
+
 struct cv_plan {
     struct cv_binder *binder;
     const struct cv_bind_select *select;

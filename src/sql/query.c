@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static enum cv_code parse(struct cv_binder *binder, struct cv_duck_connection *parser,
+static enum cv_code parse(struct cv_binder *binder, const struct cv_sql_parser *parser,
                           const char *option, const char *written, const char *before,
                           const char *after, const struct cv_ast_query **ret_query,
                           struct cv_error *err)
@@ -21,9 +21,8 @@ static enum cv_code parse(struct cv_binder *binder, struct cv_duck_connection *p
         base = problems->texts[i].base + problems->texts[i].written_length + 1;
     CV_DO(cv_sql_text_read(option, written, before, after, base, binder->arena, text, err));
     problems->text_count++;
-    CV_TRY(cv_duck_text(parser, "SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)",
-                        text->rewritten, binder->arena, &json, err),
-           err, "%s", option);
+    CV_TRY(parser->parse(parser->context, text->rewritten, binder->arena, &json, err), err, "%s",
+           option);
     return cv_ast_read(json, text, binder->arena, ret_query, err);
 }
 
@@ -55,7 +54,7 @@ static const char *default_select(const struct cv_query_config *config)
     return "*";
 }
 
-static enum cv_code parse_select(struct cv_binder *binder, struct cv_duck_connection *parser,
+static enum cv_code parse_select(struct cv_binder *binder, const struct cv_sql_parser *parser,
                                  const struct cv_ast_query **ret_query, struct cv_error *err)
 {
     const struct cv_query_config *config = binder->config;
@@ -101,7 +100,7 @@ static bool leaves_rows_out(const struct cv_ast_query *query)
 
 /* --- watermark ------------------------------------------------------------------------------- */
 
-static enum cv_code bind_watermark(struct cv_binder *binder, struct cv_duck_connection *parser,
+static enum cv_code bind_watermark(struct cv_binder *binder, const struct cv_sql_parser *parser,
                                    struct cv_error *err)
 {
     static const struct cv_type instant = {.kind = CV_TYPE_TIMESTAMPTZ};
@@ -127,6 +126,9 @@ static enum cv_code bind_watermark(struct cv_binder *binder, struct cv_duck_conn
         cv_sql_problem(&binder->problems, CV_SCHEMA, query->items[0]->position,
                        "the watermark has to be a timestamp, not %s: write a CAST", type);
     }
+    if (expr && expr->frozen_time)
+        cv_sql_problem(&binder->problems, CV_CONFIG, query->items[0]->position,
+                       "the watermark cannot be made of the time of the batch");
     binder->event_time = expr;
     return CV_OK;
 }
@@ -205,7 +207,7 @@ static enum cv_code plan_query(struct cv_binder *binder, const struct cv_bind_se
     return cv_plan_finish(&plan, err);
 }
 
-static enum cv_code compile(struct cv_binder *binder, struct cv_duck_connection *parser,
+static enum cv_code compile(struct cv_binder *binder, const struct cv_sql_parser *parser,
                             struct cv_error *err)
 {
     struct cv_bind_scope scope = {.binder = binder, .clause = "SELECT"};
@@ -225,9 +227,9 @@ static enum cv_code compile(struct cv_binder *binder, struct cv_duck_connection 
     return plan_query(binder, select, err);
 }
 
-enum cv_code cv_query_compile(const struct cv_query_config *config,
-                              struct cv_duck_connection *parser, struct cv_query **ret_query,
-                              struct cv_error *err)
+enum cv_code cv_query_compile_with(const struct cv_query_config *config,
+                                   const struct cv_sql_parser *parser, struct cv_query **ret_query,
+                                   struct cv_error *err)
 {
     CV_CLEANUP(cv_query_freep) struct cv_query *query = cv_alloc(sizeof *query);
     struct cv_binder binder = {.config = config, .query = query, .arena = &query->arena};
@@ -241,6 +243,22 @@ enum cv_code cv_query_compile(const struct cv_query_config *config,
     CV_DO(code);
     *ret_query = cv_steal(query);
     return CV_OK;
+}
+
+static enum cv_code duck_parse(void *context, const char *sql, struct cv_arena *arena,
+                               const char **ret_json, struct cv_error *err)
+{
+    return cv_duck_text(context, "SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)",
+                        sql, arena, ret_json, err);
+}
+
+enum cv_code cv_query_compile(const struct cv_query_config *config,
+                              struct cv_duck_connection *parser, struct cv_query **ret_query,
+                              struct cv_error *err)
+{
+    const struct cv_sql_parser duck = {.parse = duck_parse, .context = parser};
+
+    return cv_query_compile_with(config, &duck, ret_query, err);
 }
 
 void cv_query_free(struct cv_query *query)
