@@ -24,6 +24,8 @@ static enum cv_code set_up(struct cv_duck_connection *connection,
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf sql = CV_BUF_INIT(0);
 
+    /* The machine's zone otherwise; the setting is there only with the extension that uses it. */
+    (void)cv_duck_execute(connection, "SET GLOBAL TimeZone='UTC'", NULL);
     cv_buf_append_text(&sql, "SET temp_directory=");
     add_quoted(&sql, config->spill_directory ? config->spill_directory : "");
     cv_buf_append_text(&sql, ";SET allowed_paths=[");

@@ -46,6 +46,14 @@ static void sql_is_parsed_into_json(void **state)
     assert_non_null(strstr(json, "\"error\":true"));
 }
 
+static void the_zone_is_not_the_machines(void **state)
+{
+    (void)cv_test_duck();
+    assert_string_equal(text_of("SELECT CAST(CAST($1 AS TIMESTAMPTZ)::TIMESTAMP AS VARCHAR)",
+                                "2024-07-01 12:00:00+00"),
+                        "2024-07-01 12:00:00");
+}
+
 static void fails(struct cv_duck_connection *connection, const char *sql, enum cv_code code,
                   const char *text)
 {
@@ -191,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_library_is_named),
         cmocka_unit_test(sql_is_parsed_into_json),
+        cmocka_unit_test(the_zone_is_not_the_machines),
         cmocka_unit_test(errors_are_told_apart),
         cmocka_unit_test(nothing_outside_is_reached),
         cmocka_unit_test(files_opened_on_purpose_are_read),
@@ -199,5 +208,6 @@ int main(void)
         cmocka_unit_test(queries_can_be_stopped),
     };
 
+    (void)setenv("TZ", "America/New_York", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
