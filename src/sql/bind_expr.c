@@ -35,6 +35,29 @@ static const struct cv_expr *named(const struct cv_expr *expr, const char *text,
     return expr;
 }
 
+/* a AND b where b may fail: DuckDB would try orders of its own, and fail for rows that a leaves
+ * out. A CASE keeps the order, and what NULL gives. */
+static const struct cv_expr *in_order(struct cv_bind_scope *scope, const struct cv_expr *expr,
+                                      bool either)
+{
+    struct cv_arena *arena = scope->binder->arena;
+    const char *chain = either ? "(CASE WHEN $1 THEN TRUE ELSE $1 OR $2 END)"
+                               : "(CASE WHEN NOT $1 THEN FALSE ELSE $1 AND $2 END)";
+    const struct cv_expr *rest;
+
+    if (expr->kind != CV_EXPR_CALL || expr->argument_count < 2)
+        return expr;
+    rest = expr->arguments[expr->argument_count - 1];
+    for (size_t i = expr->argument_count - 1; i-- > 0;) {
+        const struct cv_expr *pair[2] = {expr->arguments[i], rest};
+        const char *plain = either ? "($1 OR $2)" : "($1 AND $2)";
+
+        rest = cv_expr_call(arena, cv_expr_may_fail(rest) ? chain : plain, &expr->type, pair, 2,
+                            expr->position);
+    }
+    return named(rest, expr->text, NULL, 0);
+}
+
 const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name,
                                    const struct cv_expr **arguments, size_t count, size_t position)
 {
@@ -58,7 +81,12 @@ const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name
     text = call_text(binder->arena, lower, arguments, count);
     code = cv_call_bind(&call, &expr, &reason);
     if (code == CV_OK)
-        return named(expr, text, arguments, count);
+        expr = named(expr, text, arguments, count);
+    if (code == CV_OK && count > 1 && (!strcmp(lower, "and") || !strcmp(lower, "or")) &&
+        cv_expr_may_fail(expr))
+        return in_order(scope, expr, lower[0] == 'o');
+    if (code == CV_OK)
+        return expr;
     cv_sql_problem(&binder->problems, code == CV_NOT_FOUND ? CV_CONFIG : code, position, "%s%s%s",
                    reason.message, reason.hint[0] ? ": " : "", reason.hint);
     return NULL;

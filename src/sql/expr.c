@@ -53,6 +53,16 @@ bool cv_expr_equal(const struct cv_expr *a, const struct cv_expr *b)
     return true;
 }
 
+bool cv_expr_may_fail(const struct cv_expr *expr)
+{
+    if (expr->kind == CV_EXPR_CALL && (strstr(expr->sql, "calve_") || strstr(expr->sql, "error(")))
+        return true;
+    for (size_t i = 0; i < expr->argument_count; i++)
+        if (cv_expr_may_fail(expr->arguments[i]))
+            return true;
+    return false;
+}
+
 const struct cv_expr *cv_expr_constant_null(struct cv_arena *arena, const struct cv_type *type)
 {
     struct cv_expr *expr = cv_arena_new(arena, struct cv_expr);

@@ -36,6 +36,9 @@ void cv_expr_write(const struct cv_expr *expr, struct cv_buf *out);
 /* The same expression but for positions: equal SQL over equal columns. */
 bool cv_expr_equal(const struct cv_expr *a, const struct cv_expr *b);
 
+/* Whether DuckDB may take it for an expression that never fails although it can: natives. */
+bool cv_expr_may_fail(const struct cv_expr *expr);
+
 const struct cv_expr *cv_expr_constant_null(struct cv_arena *arena, const struct cv_type *type);
 /* A call node; type and flags (aggregate, event_time no, frozen_time) from the arguments. */
 struct cv_expr *cv_expr_call(struct cv_arena *arena, const char *sql, const struct cv_type *type,

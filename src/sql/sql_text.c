@@ -76,15 +76,32 @@ void cv_sql_type_text(const struct cv_type *type, struct cv_buf *out)
     }
 }
 
+/* Conditions in their order: one that may fail is not taken for rows that those before leave out,
+ * whatever order of AND DuckDB finds quicker. */
 void cv_sql_write_conditions(const char *word, const struct cv_expr *const *conditions,
                              size_t count, struct cv_buf *out)
 {
+    size_t open = 0;
+
     for (size_t i = 0; i < count; i++) {
-        cv_buf_append_text(out, i == 0 ? word : " AND ");
+        if (i > 0 && cv_expr_may_fail(conditions[i])) {
+            cv_buf_append_text(out, " THEN ");
+            open++;
+        } else {
+            cv_buf_append_text(out, i == 0 ? word : " AND ");
+        }
+        for (size_t j = i + 1; j < count && (i == 0 || cv_expr_may_fail(conditions[i])); j++) {
+            if (cv_expr_may_fail(conditions[j])) {
+                cv_buf_append_text(out, "CASE WHEN ");
+                break;
+            }
+        }
         cv_buf_append_byte(out, '(');
         cv_expr_write(conditions[i], out);
         cv_buf_append_byte(out, ')');
     }
+    while (open-- > 0)
+        cv_buf_append_text(out, " ELSE FALSE END");
 }
 
 static void write_join(const struct cv_bind_join *join, struct cv_buf *out)
