@@ -345,12 +345,30 @@ static enum cv_code choose_columns(struct cv_static_tables *t, struct static_tab
     return CV_OK;
 }
 
+static enum cv_code look_at_file(const struct static_table *item, struct stamp *ret_stamp,
+                                 struct cv_error *err)
+{
+    struct stat status;
+
+    if (stat(item->options->path, &status) != 0)
+        return cv_fail(err, errno == ENOENT ? CV_NOT_FOUND : CV_IO, "%s: %s", item->options->path,
+                       strerror(errno));
+    *ret_stamp = (struct stamp){.size = status.st_size,
+                                .changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 +
+                                              status.st_mtim.tv_nsec,
+                                .inode = status.st_ino,
+                                .loaded = true};
+    return CV_OK;
+}
+
 static enum cv_code open_file(struct cv_static_tables *t, struct static_table *item,
                               struct cv_error *err)
 {
     CV_CLEANUP(cv_duck_query_freep) struct cv_duck_query *query = NULL;
     struct cv_batch found;
+    struct stamp stamp;
 
+    CV_DO(look_at_file(item, &stamp, err));
     CV_TRY(describe_file(t, item, &query, &found, err), err, "%s", item->options->path);
     item->sources =
         cv_arena_array(&t->arena, const char *, CV_MAX(found.row_count, (size_t)CV_FIELDS_MAX));
@@ -410,22 +428,6 @@ const struct cv_query_table *cv_static_tables_list(const struct cv_static_tables
 }
 
 /* ---- rows ---- */
-
-static enum cv_code look_at_file(const struct static_table *item, struct stamp *ret_stamp,
-                                 struct cv_error *err)
-{
-    struct stat status;
-
-    if (stat(item->options->path, &status) != 0)
-        return cv_fail(err, errno == ENOENT ? CV_NOT_FOUND : CV_IO, "%s: %s", item->options->path,
-                       strerror(errno));
-    *ret_stamp = (struct stamp){.size = status.st_size,
-                                .changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 +
-                                              status.st_mtim.tv_nsec,
-                                .inode = status.st_ino,
-                                .loaded = true};
-    return CV_OK;
-}
 
 static enum cv_code choose_snapshot(const struct static_table *item,
                                     const struct cv_snapshot **ret_snapshot, struct cv_error *err)
@@ -539,6 +541,7 @@ static enum cv_code load(struct cv_static_tables *t, struct static_table *item,
     (void)cv_duck_execute(t->connection, "ROLLBACK", NULL);
     if (code == CV_RECORD && err)
         err->code = code = CV_FORMAT; /* it is no record of the topic */
+    cv_context(err, "%s", item->table ? item->options->table : item->options->path);
     return code;
 }
 
