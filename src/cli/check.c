@@ -368,7 +368,9 @@ static void print_plan(struct check *check)
         put(check, "trigger", true, cost, NULL);
     if (check->as_json || !check->decoder)
         return;
-    if (!check->query)
+    if (check->query)
+        (void)printf("\n%s\n", cv_query_describe(check->query->query, &check->arena));
+    else
         (void)printf("\n%s\n", cv_decoder_describe(check->decoder, &check->arena));
 }
 
