@@ -182,7 +182,7 @@ static void joined_side(struct cv_bind_scope *scope, struct cv_bind_relation *si
 {
     struct cv_bind_relation *query;
 
-    if (side->plain) {
+    if (side->plain && !side->grouping) {
         join->table = side->table;
         join->alias = side->alias;
         return;
@@ -251,9 +251,14 @@ static bool check_sides(struct cv_bind_scope *scope, const struct cv_ast_from *f
 
     if (left->stream && right->stream)
         return false; /* noted where the stream came a second time */
-    if (left->grouping || right->grouping) {
+    if ((left->grouping && left->stream) || (right->grouping && right->stream)) {
         cv_sql_problem(problems, CV_UNSUPPORTED, from->position,
                        "a join after an aggregation is not supported: join first");
+        return false;
+    }
+    if (left->grouping && !right->stream) {
+        cv_sql_problem(problems, CV_UNSUPPORTED, from->position,
+                       "an aggregation has to stand on the right of this join");
         return false;
     }
     if (right->stream && from->join != CV_AST_INNER) {
@@ -398,9 +403,10 @@ const struct cv_expr *cv_bind_subquery(struct cv_bind_scope *scope, const struct
     if (!select || (in && !child))
         return NULL;
     if (from->stream || from->grouping || (in && select->output_count != 1)) {
-        cv_sql_problem(&binder->problems, CV_UNSUPPORTED, ast->position,
-                       in && select->output_count != 1 ? "IN wants one column of the subquery"
-                                                       : "a subquery may only read static tables");
+        cv_sql_problem(&binder->problems, CV_UNSUPPORTED, ast->position, "%s",
+                       from->stream     ? "a subquery may only read static tables"
+                       : from->grouping ? "a subquery with an aggregation is not supported"
+                                        : "IN wants one column of the subquery");
         return NULL;
     }
     arguments = cv_arena_array(binder->arena, const struct cv_expr *,

@@ -93,8 +93,12 @@ static const struct cv_expr *add_aggregate(struct cv_binder *binder,
         if (same_aggregate(&grouping->aggregates[i], call->name, call->arguments,
                            call->argument_count))
             return grouping->aggregates[i].result;
-    for (size_t i = 0; i < aggregate->part_count; i++)
+    for (size_t i = 0; i < aggregate->part_count; i++) {
+        entry.parts[i] =
+            cv_expr_call(binder->arena, aggregate->parts[i].sql, &aggregate->parts[i].type,
+                         call->arguments, call->argument_count, call->position);
         parts[i] = group_column(binder, &aggregate->parts[i].type, 'p', grouping->part_count++);
+    }
     entry.result = cv_expr_call(binder->arena, aggregate->finish, &aggregate->type, parts,
                                 aggregate->part_count, call->position);
     cv_bind_append(binder->arena, grouping->aggregates, grouping->aggregate_capacity,

@@ -30,6 +30,8 @@ struct cv_sql_problems {
 /* Notes "sql line 1 column 8: …"; the same twice is one. */
 void cv_sql_problem(struct cv_sql_problems *problems, enum cv_code code, size_t position,
                     const char *format, ...) CV_PRINTF(4, 5);
+/* Whether a name in double quotes is written there. */
+bool cv_sql_problems_quoted(const struct cv_sql_problems *problems, size_t position);
 /* The collected problems as one error; CV_OK when there are none. */
 enum cv_code cv_sql_problems_check(const struct cv_sql_problems *problems, struct cv_error *err);
 
@@ -68,6 +70,7 @@ struct cv_bind_aggregate {
     const struct cv_expr **arguments; /* none: count(*) */
     size_t argument_count;
     struct cv_aggregate aggregate;
+    const struct cv_expr *parts[CV_AGGREGATE_PARTS_MAX]; /* over the rows */
     size_t first_part;
     const struct cv_expr *result; /* over the groups */
     size_t position;
@@ -216,6 +219,8 @@ void cv_sql_write_template_text(struct cv_buf *out, const char *text);
 /* FROM, and WHERE, of a relation's rows. */
 void cv_sql_write_tables(const struct cv_bind_relation *relation, struct cv_buf *out);
 void cv_sql_write_from(const struct cv_bind_relation *relation, struct cv_buf *out);
+/* The groups of a relation as a query: keys k0 …, parts p0 …. */
+void cv_sql_write_groups(const struct cv_bind_relation *relation, struct cv_buf *out);
 /* " AND "-joined; nothing for none. */
 void cv_sql_write_conditions(const char *word, const struct cv_expr *const *conditions,
                              size_t count, struct cv_buf *out);

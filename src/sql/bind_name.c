@@ -164,8 +164,11 @@ static void unknown_column(struct cv_bind_scope *scope, const struct cv_ast *ast
             suggest(&s, "%s.%s", column->qualifier, column->name);
         suggest_fields(&s, column->name, &column->expr->type);
     }
-    cv_sql_problem(&binder->problems, CV_CONFIG, ast->position, "there is no column %s%s", name,
-                   nearest(binder->arena, &s));
+    cv_sql_problem(&binder->problems, CV_CONFIG, ast->position, "there is no column %s%s%s", name,
+                   nearest(binder->arena, &s),
+                   cv_sql_problems_quoted(&binder->problems, ast->position)
+                       ? "; a text is written in single quotes"
+                       : "");
 }
 
 /* --- fields ---------------------------------------------------------------------------------- */

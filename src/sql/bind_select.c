@@ -118,6 +118,8 @@ static void bind_items(struct select *s)
         const struct cv_ast *item = s->ast->items[i];
         struct cv_bind_output output = {.name = own_name(item), .position = item->position};
 
+        s->scope.aliases = s->select->outputs; /* an item may name those before it */
+        s->scope.alias_count = s->select->output_count;
         if (item->kind == CV_AST_STAR) {
             expand_star(s, item);
             continue;
@@ -388,6 +390,7 @@ static void bind_clauses(struct select *s, bool nested)
     if (s->select->relation->grouping)
         s->scope.grouping = NULL; /* aggregates of an aggregation are refused */
     bind_items(s);
+    s->scope.alias_count = 0;
     drop_shadowed(s->select);
     check_sizes(s);
     bind_groups(s);

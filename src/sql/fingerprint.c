@@ -56,6 +56,21 @@ void cv_fingerprint_expr(const struct cv_binder *binder, const struct cv_expr *e
     cv_buf_append_byte(out, ')');
 }
 
+/* Those of a static table: what the columns g.k0, g.p0 of its query stand for. */
+static void write_groups(const struct cv_binder *binder, const struct cv_bind_relation *relation,
+                         struct cv_buf *out)
+{
+    const struct cv_bind_grouping *grouping = relation->grouping;
+
+    for (size_t i = 0; i < grouping->key_count; i++)
+        cv_fingerprint_expr(binder, grouping->keys[i], out);
+    for (size_t i = 0; i < grouping->aggregate_count; i++)
+        for (size_t j = 0; j < grouping->aggregates[i].aggregate.part_count; j++)
+            cv_fingerprint_expr(binder, grouping->aggregates[i].parts[j], out);
+    for (size_t i = 0; i < relation->having_count; i++)
+        cv_fingerprint_expr(binder, relation->havings[i], out);
+}
+
 void cv_fingerprint_rows(const struct cv_binder *binder, const struct cv_bind_relation *relation,
                          struct cv_buf *out)
 {
@@ -67,6 +82,8 @@ void cv_fingerprint_rows(const struct cv_binder *binder, const struct cv_bind_re
         cv_buf_printf(out, ";join %d %s ", join->kind, join->table ? join->table : "");
         if (join->query)
             cv_fingerprint_rows(binder, join->query, out);
+        if (join->query && join->query->grouping)
+            write_groups(binder, join->query, out);
         for (size_t j = 0; join->query && j < join->query->column_count; j++)
             cv_fingerprint_expr(binder, join->query->columns[j].expr, out);
         if (join->on)

@@ -44,14 +44,9 @@ static void add_parts(struct cv_plan *plan, struct cv_plan_columns *columns)
     for (size_t i = 0; i < grouping->aggregate_count; i++) {
         const struct cv_bind_aggregate *aggregate = &grouping->aggregates[i];
 
-        for (size_t j = 0; j < aggregate->aggregate.part_count; j++) {
-            const struct cv_expr *part = cv_expr_call(
-                arena, aggregate->aggregate.parts[j].sql, &aggregate->aggregate.parts[j].type,
-                aggregate->arguments, aggregate->argument_count, aggregate->position);
-
+        for (size_t j = 0; j < aggregate->aggregate.part_count; j++)
             cv_plan_add(plan, columns, cv_arena_printf(arena, "p%zu", aggregate->first_part + j),
-                        part, (enum cv_merge)aggregate->aggregate.parts[j].merge);
-        }
+                        aggregate->parts[j], (enum cv_merge)aggregate->aggregate.parts[j].merge);
     }
 }
 

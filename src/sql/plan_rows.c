@@ -26,6 +26,19 @@ void cv_plan_use(struct cv_plan *plan, const struct cv_expr *expr)
         cv_plan_use(plan, expr->arguments[i]);
 }
 
+static void use_groups(struct cv_plan *plan, const struct cv_bind_relation *relation)
+{
+    const struct cv_bind_grouping *grouping = relation->grouping;
+
+    for (size_t i = 0; grouping && i < grouping->key_count; i++)
+        cv_plan_use(plan, grouping->keys[i]);
+    for (size_t i = 0; grouping && i < grouping->aggregate_count; i++)
+        for (size_t j = 0; j < grouping->aggregates[i].aggregate.part_count; j++)
+            cv_plan_use(plan, grouping->aggregates[i].parts[j]);
+    for (size_t i = 0; i < relation->having_count; i++)
+        cv_plan_use(plan, relation->havings[i]);
+}
+
 void cv_plan_use_rows(struct cv_plan *plan, const struct cv_bind_relation *relation)
 {
     for (size_t i = 0; i < relation->condition_count; i++)
@@ -36,6 +49,7 @@ void cv_plan_use_rows(struct cv_plan *plan, const struct cv_bind_relation *relat
             const struct cv_bind_relation *query = relation->joins[i].query;
 
             cv_plan_use_rows(plan, query);
+            use_groups(plan, query);
             for (size_t j = 0; j < query->column_count; j++)
                 cv_plan_use(plan, query->columns[j].expr);
         }

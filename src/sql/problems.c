@@ -15,6 +15,15 @@ static const struct cv_sql_text *text_of(const struct cv_sql_problems *problems,
     return found;
 }
 
+bool cv_sql_problems_quoted(const struct cv_sql_problems *problems, size_t position)
+{
+    const struct cv_sql_text *text = text_of(problems, position);
+
+    return problems->text_count > 0 && position >= text->base &&
+           position - text->base < text->written_length &&
+           text->written[position - text->base] == '"';
+}
+
 void cv_sql_problem(struct cv_sql_problems *problems, enum cv_code code, size_t position,
                     const char *format, ...)
 {

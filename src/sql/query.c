@@ -100,6 +100,27 @@ static bool leaves_rows_out(const struct cv_ast_query *query)
 
 /* --- watermark ------------------------------------------------------------------------------- */
 
+/* `ts` for value.ts, as a column of the records would be called in Spark. */
+static const struct cv_ast *below_value(struct cv_binder *binder, const struct cv_ast *ast)
+{
+    const struct cv_type *root = &binder->config->stream->root;
+    struct cv_ast *longer;
+    const char **names;
+
+    if (ast->kind != CV_AST_COLUMN || cv_text_equal_nocase(ast->names[0], "stream"))
+        return ast;
+    for (size_t i = 0; i < root->field_count; i++)
+        if (cv_text_equal_nocase(root->fields[i].name, ast->names[0]))
+            return ast;
+    longer = cv_arena_copy(binder->arena, ast, sizeof *ast);
+    names = cv_arena_array(binder->arena, const char *, ast->name_count + 1);
+    names[0] = "value";
+    memcpy(names + 1, ast->names, ast->name_count * sizeof names[0]);
+    longer->names = names;
+    longer->name_count++;
+    return longer;
+}
+
 static enum cv_code bind_watermark(struct cv_binder *binder, const struct cv_sql_parser *parser,
                                    struct cv_error *err)
 {
@@ -115,7 +136,7 @@ static enum cv_code bind_watermark(struct cv_binder *binder, const struct cv_sql
     CV_DO(check_part(binder, query, false, "one expression", err));
     scope.relation = cv_bind_from(&scope, query->from);
     binder->stream_seen = false;
-    expr = cv_bind_expr(&scope, query->items[0]);
+    expr = cv_bind_expr(&scope, below_value(binder, query->items[0]));
     if (!expr)
         return CV_OK;
     input = cv_bind_input_of(binder, expr);

@@ -104,6 +104,50 @@ void cv_sql_write_conditions(const char *word, const struct cv_expr *const *cond
         cv_buf_append_text(out, " ELSE FALSE END");
 }
 
+void cv_sql_write_groups(const struct cv_bind_relation *relation, struct cv_buf *out)
+{
+    const struct cv_bind_grouping *grouping = relation->grouping;
+    const char *separator = "SELECT ";
+
+    for (size_t i = 0; i < grouping->key_count; i++, separator = ", ") {
+        cv_buf_append_text(out, separator);
+        cv_expr_write(grouping->keys[i], out);
+        cv_buf_printf(out, " AS k%zu", i);
+    }
+    for (size_t i = 0; i < grouping->aggregate_count; i++) {
+        const struct cv_bind_aggregate *aggregate = &grouping->aggregates[i];
+
+        for (size_t j = 0; j < aggregate->aggregate.part_count; j++, separator = ", ") {
+            cv_buf_append_text(out, separator);
+            cv_expr_write(aggregate->parts[j], out);
+            cv_buf_printf(out, " AS p%zu", aggregate->first_part + j);
+        }
+    }
+    cv_sql_write_from(relation, out);
+    for (size_t i = 0; i < grouping->key_count; i++)
+        cv_buf_printf(out, "%s%zu", i ? ", " : " GROUP BY ", i + 1);
+}
+
+/* A query over static tables, its columns as c0, c1 …. */
+static void write_query(const struct cv_bind_relation *query, struct cv_buf *out)
+{
+    cv_buf_append_text(out, "(SELECT ");
+    for (size_t i = 0; i < query->column_count; i++) {
+        cv_buf_append_text(out, i ? ", " : "");
+        cv_expr_write(query->columns[i].expr, out);
+        cv_buf_printf(out, " AS c%zu", i);
+    }
+    if (query->grouping) {
+        cv_buf_append_text(out, " FROM (");
+        cv_sql_write_groups(query, out);
+        cv_buf_append_text(out, ") AS g");
+        cv_sql_write_conditions(" WHERE ", query->havings, query->having_count, out);
+    } else {
+        cv_sql_write_from(query, out);
+    }
+    cv_buf_append_byte(out, ')');
+}
+
 static void write_join(const struct cv_bind_join *join, struct cv_buf *out)
 {
     static const char *const words[] = {
@@ -114,18 +158,10 @@ static void write_join(const struct cv_bind_join *join, struct cv_buf *out)
     };
 
     cv_buf_append_text(out, words[join->kind]);
-    if (join->table) {
+    if (join->table)
         cv_sql_write_name(out, join->table);
-    } else {
-        cv_buf_append_text(out, "(SELECT ");
-        for (size_t i = 0; i < join->query->column_count; i++) {
-            cv_buf_append_text(out, i ? ", " : "");
-            cv_expr_write(join->query->columns[i].expr, out);
-            cv_buf_printf(out, " AS c%zu", i);
-        }
-        cv_sql_write_from(join->query, out);
-        cv_buf_append_byte(out, ')');
-    }
+    else
+        write_query(join->query, out);
     cv_buf_printf(out, " AS %s ON ", join->alias);
     if (join->on)
         cv_expr_write(join->on, out);

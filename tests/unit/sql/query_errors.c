@@ -21,6 +21,10 @@ static const struct bad names[] = {
     {"SELECT value.id AS a, item AS b FROM stream JOIN suppliers s ON TRUE JOIN suppliers t ON "
      "TRUE",
      "sql line 1 column 23: item is ambiguous: it may be s.item, t.item", CV_CONFIG},
+    {"SELECT value.CASE AS b FROM stream",
+     "sql line 1 column 8: there is no column value.CASE; nearest: value.Case", CV_CONFIG},
+    {"SELECT concat(value.item, \"x\") AS b FROM stream",
+     "sql line 1 column 27: there is no column x; a text is written in single quotes", CV_CONFIG},
     {"SELECT t.x AS b FROM (SELECT value.item AS x, value.item AS x FROM stream) t",
      "sql line 1 column 8: x is ambiguous", CV_CONFIG},
     {"SELECT value.id AS a, value.id AS A FROM stream",
@@ -182,6 +186,24 @@ static void all_problems_come_at_once(void **state)
     assert_bad(&many, false);
 }
 
+static void letter_case_may_not_matter(void **state)
+{
+    struct cv_duck_connection *parser = cv_test_duck();
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_query *query;
+    struct cv_test_query q;
+
+    cv_test_query_init(&q, "b string, a int")->select = "VALUE.Item AS b";
+    q.config.case_sensitive = false;
+    CV_ASSERT_OK(cv_query_compile(&q.config, parser, &query, &err), &err);
+    assert_string_equal(query->inputs[0].text, "value.item");
+    cv_query_free(query);
+    q.config.select = "value.CASE AS a";
+    CV_ASSERT_FAILS(cv_query_compile(&q.config, parser, &query, &err), CV_CONFIG,
+                    "value.CASE is ambiguous: several fields differ only in letter case", &err);
+    cv_test_query_release(&q);
+}
+
 /* A part of a query may not bring the rest of one along. */
 static void select_and_where_are_only_parts(void **state)
 {
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test(what_a_stream_cannot_is_refused_by_name),
         cmocka_unit_test(aggregations_are_checked),
         cmocka_unit_test(all_problems_come_at_once),
+        cmocka_unit_test(letter_case_may_not_matter),
         cmocka_unit_test(select_and_where_are_only_parts),
         cmocka_unit_test(towers_are_limited),
     };

@@ -153,6 +153,13 @@ static const struct good rows[] = {
      "{a: 1} {a: 2} {a: 4}"},
     {"a bigint",
      "SELECT value.id AS a FROM stream ANTI JOIN suppliers s ON s.name = value.supplier", "{a: 2}"},
+    {"a bigint, r decimal(5,2)",
+     "SELECT value.id AS a, r FROM stream JOIN (SELECT country, max(rate) AS r, min(name) AS n "
+     "FROM "
+     "suppliers GROUP BY country HAVING count(*) = 1) AS d ON d.n = value.supplier AND d.r < 2",
+     "{a: 1, r: 1.50} {a: 4, r: 1.50}"},
+    {"a bigint, b bigint", "SELECT value.id + 1 AS a, a * 2 AS b FROM stream WHERE value.id = 3",
+     "{a: 4, b: 8}"},
     {"a bigint, p decimal(10,2)",
      "SELECT value.id AS a, CAST(value.price AS DECIMAL(10,2)) AS p FROM stream "
      "WHERE value.price <> 'cheap'",
