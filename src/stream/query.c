@@ -77,11 +77,20 @@ void cv_stream_query_feed(const struct cv_stream_query *query, struct cv_decoder
     decoder->ignore_unknown = true;
 }
 
+/* What a job without `select` has: see cv_select_default(). */
+static const char *default_select(const struct cv_stream_query *q)
+{
+    if (q->stream.root.fields[CV_KAFKA_VALUE].type.kind == CV_TYPE_STRUCT)
+        return "value.*";
+    return "*";
+}
+
 static enum cv_code compile(struct cv_stream_query *q, struct cv_error *err)
 {
     const struct cv_job *job = q->job;
+    const char *select = job->options.select ? job->options.select : default_select(q);
     const struct cv_query_config config = {
-        .select = job->options.sql ? NULL : job->options.select,
+        .select = job->options.sql ? NULL : select,
         .where = job->options.where,
         .sql = job->options.sql,
         .stream = &q->stream,
