@@ -14,10 +14,11 @@
     X("offsets-written")                                                                           \
     X("file-open")                                                                                 \
     X("file-half")                                                                                 \
-    X("file-closed") X("files-done") X("manifest-written") X("manifest-list-written")              \
-        X("metadata-written") X("commit-sent") X("commit-done") X("commits-written")               \
-            X("lag-published") X("purge") X("rebase-staged") X("rebase-half") X("memo-written")    \
-                X("delete-half") X("rewrite-half") X("state-written")
+    X("file-closed")                                                                               \
+    X("files-done") X("manifest-written") X("manifest-list-written") X("metadata-written")         \
+        X("commit-sent") X("commit-done") X("commits-written") X("lag-published") X("purge")       \
+            X("rebase-staged") X("rebase-half") X("memo-written") X("delete-half")                 \
+                X("rewrite-half") X("state-file") X("state-manifest") X("state-written")
 
 #ifdef CV_FAULTS
 /* CV_OK, or CV_FAULT when the environment asks for it here. */

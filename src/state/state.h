@@ -18,9 +18,8 @@ struct cv_state_config {
     struct cv_store *store;       /* outlives the state */
     const char *location;         /* <checkpoint>/state, as the store names it */
     const struct cv_keyed *keyed; /* outlives the state */
-    const char
-        *fingerprint;    /* of the query; another one is CV_CONFIG: its state is of other rows */
-    size_t memory_bytes; /* readers' pages, and a cache of small versions */
+    const char *fingerprint;      /* of the query: a state of another one is of other rows */
+    size_t memory_bytes;          /* readers' pages, and a cache of small versions */
 };
 
 struct cv_state;
@@ -28,7 +27,8 @@ void cv_state_open(const struct cv_state_config *config, struct cv_state **ret_s
 void cv_state_free(struct cv_state *state);
 CV_DEFINE_CLEANUP(struct cv_state *, cv_state_free)
 
-/* Makes this batch's version the current one; -1 = the empty one that every query begins with.
+/* Makes this batch's version the current one; -1 = the empty one that every query begins with, for
+ * which all that a query before it left behind is removed.
  * Sizes and checksums of all its files are checked. CV_CONTRADICTION when the version or a file is
  * missing, damaged or of another query, with the way out as the hint. */
 enum cv_code cv_state_load(struct cv_state *state, int64_t batch, struct cv_error *err);
@@ -52,7 +52,7 @@ enum cv_code cv_state_write(struct cv_state *state, int64_t batch, struct cv_mer
 
 /* The rows of the current version in key order. With `closing_us` only those that it closes: for
  * reading what is to be emitted, before cv_state_write(). `also`: merged in as if they were in the
- * state already (NULL = none); stays the caller's. */
+ * state already (NULL = none); stays the caller's. Readers end with the next write or load. */
 enum cv_code cv_state_read(struct cv_state *state, struct cv_merge_reader *also,
                            const int64_t *closing_us, struct cv_merge_reader **ret_reader,
                            struct cv_error *err);
