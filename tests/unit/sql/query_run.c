@@ -271,8 +271,7 @@ static void conditions_are_taken_in_order(void **state)
     static const char *const conditions[] = {
         "value.item = 'n' AND CAST(value.price AS INT) >= 0",
         "upper(reverse(value.item)) = 'N' AND CAST(value.price AS INT) >= 0",
-        "value.item LIKE 'n%' AND CAST(value.price AS INT) + 1 > 0 AND CAST(value.price AS INT) >= "
-        "0",
+        "value.item LIKE 'n%' AND CAST(value.price AS INT) > -1 AND CAST(value.price AS INT) >= 0",
         "CASE WHEN value.item = 'n' THEN CAST(value.price AS INT) ELSE -1 END >= 0",
         "value.item = 'n' AND value.amount + 1 > 0",
         "NOT (value.item <> 'n' OR CAST(value.price AS INT) < 0)",
