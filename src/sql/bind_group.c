@@ -18,23 +18,37 @@ static const struct cv_expr *group_column(struct cv_binder *binder, const struct
     return column;
 }
 
-void cv_bind_add_key(struct cv_binder *binder, struct cv_bind_grouping *grouping,
-                     const struct cv_expr *expr)
+static const struct cv_expr *add_key(struct cv_binder *binder, struct cv_bind_grouping *grouping,
+                                     const struct cv_expr *expr)
 {
     size_t count = grouping->key_count;
 
     for (size_t i = 0; i < count; i++)
         if (cv_expr_equal(grouping->keys[i], expr))
-            return;
-    if (cv_bind_is_window(expr)) {
-        cv_bind_add_key(binder, grouping, expr->arguments[1]);
-        cv_bind_add_key(binder, grouping, expr->arguments[0]);
-        return;
-    }
+            return grouping->key_columns[i];
     cv_bind_append(binder->arena, grouping->key_columns, grouping->column_capacity, count,
                    group_column(binder, &expr->type, 'k', grouping->key_count));
     cv_bind_append(binder->arena, grouping->keys, grouping->key_capacity, grouping->key_count,
                    expr);
+    return grouping->key_columns[count - 1];
+}
+
+void cv_bind_add_key(struct cv_binder *binder, const struct cv_bind_relation *relation,
+                     struct cv_bind_grouping *grouping, const struct cv_expr *expr)
+{
+    const struct cv_expr *end;
+
+    if (!cv_bind_is_window(expr)) {
+        (void)add_key(binder, grouping, expr);
+        return;
+    }
+    end = add_key(binder, grouping, expr->arguments[1]);
+    grouping->start = expr->arguments[0];
+    grouping->start_column = cv_expr_call(
+        binder->arena,
+        cv_arena_printf(binder->arena, "make_timestamp(epoch_us($1) - CAST(%lld AS BIGINT))",
+                        (long long)relation->window_us),
+        &end->type, &end, 1, expr->position);
 }
 
 /* --- aggregates ------------------------------------------------------------------------------ */
@@ -190,6 +204,8 @@ const struct cv_expr *cv_bind_over_groups(struct cv_bind_scope *scope, const str
     for (size_t i = 0; i < grouping->key_count; i++)
         if (cv_expr_equal(grouping->keys[i], expr))
             return grouping->key_columns[i];
+    if (grouping->start && cv_expr_equal(grouping->start, expr))
+        return grouping->start_column;
     if (expr->kind == CV_EXPR_COLUMN)
         return not_grouped(scope, expr, position);
     arguments =

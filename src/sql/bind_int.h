@@ -81,6 +81,8 @@ struct cv_bind_grouping {
     const struct cv_expr **keys;        /* over the rows */
     const struct cv_expr **key_columns; /* the same over the groups */
     size_t key_count, key_capacity, column_capacity;
+    /* window(): its end is the key, and its start is reckoned from that; NULL without one. */
+    const struct cv_expr *start, *start_column;
     struct cv_bind_aggregate *aggregates;
     size_t aggregate_count, aggregate_capacity;
     size_t part_count;
@@ -97,6 +99,7 @@ struct cv_bind_relation {
     const struct cv_expr **conditions; /* WHERE */
     size_t condition_count, condition_capacity;
     const struct cv_expr *window;      /* the one window() that rows are put into, or NULL */
+    int64_t window_us;                 /* its size */
     int64_t window_rows;               /* > 1: every row stands in so many windows, w.n */
     struct cv_bind_grouping *grouping; /* NULL = rows */
     const struct cv_expr **havings;
@@ -196,8 +199,8 @@ const struct cv_expr *cv_bind_aggregate(struct cv_bind_scope *scope, const struc
  * neither in GROUP BY nor in an aggregate. */
 const struct cv_expr *cv_bind_over_groups(struct cv_bind_scope *scope, const struct cv_expr *expr,
                                           size_t position);
-void cv_bind_add_key(struct cv_binder *binder, struct cv_bind_grouping *grouping,
-                     const struct cv_expr *expr);
+void cv_bind_add_key(struct cv_binder *binder, const struct cv_bind_relation *relation,
+                     struct cv_bind_grouping *grouping, const struct cv_expr *expr);
 
 /* bind_select.c */
 struct cv_bind_select {

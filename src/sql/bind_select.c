@@ -181,7 +181,7 @@ static void add_key(struct select *s, const struct cv_expr *expr, size_t positio
         cv_sql_problem(&binder->problems, CV_UNSUPPORTED, position,
                        "GROUP BY a %s is not supported: name its fields", type);
     } else {
-        cv_bind_add_key(binder, s->grouping, expr);
+        cv_bind_add_key(binder, s->select->relation, s->grouping, expr);
     }
 }
 

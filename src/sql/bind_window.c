@@ -186,6 +186,7 @@ const struct cv_expr *cv_bind_window(struct cv_bind_scope *scope, const struct c
     if (relation->window)
         return expr;
     relation->window = expr;
+    relation->window_us = window.size_us;
     relation->window_rows = rows;
     add_conditions(scope, &window, bounds[1]);
     return expr;

@@ -89,6 +89,10 @@ static void show(const struct cv_plan *plan, const struct cv_expr *expr, struct 
             return;
         }
     }
+    if (grouping && grouping->start && cv_expr_equal(grouping->start_column, expr)) {
+        show(plan, grouping->start, out);
+        return;
+    }
     if (show_aggregate(plan, expr, out))
         return;
     if (expr->kind == CV_EXPR_CALL && expr->text)
