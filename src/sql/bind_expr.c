@@ -130,6 +130,8 @@ static bool never_fails(const struct cv_type *from, const struct cv_type *to)
     }
 }
 
+const char cv_bind_late_cast[] = "(CASE WHEN $1 IS NULL AND $2 IS NOT NULL THEN $3 ELSE $1 END)";
+
 /* CAST around a path is the decoder's, as in a compiled select. Where the value may not be needed
  * for every row, it must not fail before it is: the decoder tries, and only where that gave NULL
  * for a value that is there, the cast is done once more, for its error. */
@@ -154,9 +156,7 @@ static const struct cv_expr *decoder_cast(struct cv_bind_scope *scope, const str
     arguments[2] = native_cast(scope, expr, type, false, position);
     if (!arguments[2])
         return NULL;
-    return cv_expr_call(binder->arena,
-                        "(CASE WHEN $1 IS NULL AND $2 IS NOT NULL THEN $3 ELSE $1 END)", type,
-                        arguments, 3, position);
+    return cv_expr_call(binder->arena, cv_bind_late_cast, type, arguments, 3, position);
 }
 
 /* JSON without a schema gives nested values by the type that is asked for. */

@@ -73,6 +73,13 @@ static void show(const struct cv_plan *plan, const struct cv_expr *expr, struct 
 
     if (out->length > SHOWN_BYTES_MAX)
         return;
+    if (expr->kind == CV_EXPR_CALL && expr->sql == cv_bind_late_cast) {
+        cv_type_text(&expr->type, type);
+        cv_buf_append_text(out, "CAST(");
+        show(plan, expr->arguments[1], out);
+        cv_buf_printf(out, " AS %s)", type);
+        return;
+    }
     if (input && input->cast) {
         cv_type_text(&input->type, type);
         cv_buf_printf(out, "%s(%s AS %s)", input->try_cast ? "TRY_CAST" : "CAST", input->text,
@@ -148,6 +155,25 @@ static void describe_groups(const struct cv_plan *plan, struct cv_buf *out)
                       : "a group leaves when the watermark has passed it");
 }
 
+static void describe_inputs(const struct cv_query *query, struct cv_buf *out)
+{
+    size_t count = query->input_schema.root.field_count - 3;
+    const char *separator = " ";
+
+    cv_buf_append_text(out, "reads");
+    for (size_t i = 0; i < count; i++) {
+        bool again = false;
+
+        for (size_t j = 0; j < i; j++)
+            again = again || strcmp(query->inputs[i].text, query->inputs[j].text) == 0;
+        if (again)
+            continue;
+        cv_buf_printf(out, "%s%s", separator, query->inputs[i].text);
+        separator = ", ";
+    }
+    cv_buf_append_text(out, count ? " of each record\n" : " no field of a record\n");
+}
+
 void cv_plan_describe(const struct cv_plan *plan, struct cv_buf *out)
 {
     const struct cv_query *query = plan->binder->query;
@@ -167,12 +193,7 @@ void cv_plan_describe(const struct cv_plan *plan, struct cv_buf *out)
     for (size_t i = 0; i < config->table_count; i++)
         if (plan->binder->uses_table[i])
             cv_buf_printf(out, "joins table %s\n", config->tables[i].name);
-    cv_buf_append_text(out, "reads");
-    for (size_t i = 0; i + 3 < query->input_schema.root.field_count; i++)
-        cv_buf_printf(out, "%s %s", i ? "," : "", query->inputs[i].text);
-    if (query->input_schema.root.field_count == 3)
-        cv_buf_append_text(out, " no field");
-    cv_buf_append_text(out, " of each record\n");
+    describe_inputs(query, out);
 }
 
 const char *cv_query_describe(const struct cv_query *query, struct cv_arena *arena)

@@ -38,6 +38,11 @@ static void refuse_type(struct cv_plan *plan, const struct cv_bind_output *outpu
     char from[CV_TYPE_TEXT_BYTES];
     char to[CV_TYPE_TEXT_BYTES];
 
+    if (output->expr->type.kind == CV_TYPE_STRUCT && output->expr->type.field_count == 0) {
+        cv_sql_problem(&plan->binder->problems, CV_UNSUPPORTED, output->position,
+                       "value as a whole has no type: name its fields, or set value.schema");
+        return;
+    }
     cv_type_text(&output->expr->type, from);
     cv_type_text(&column->type, to);
     cv_sql_problem(&plan->binder->problems, CV_SCHEMA, output->position,

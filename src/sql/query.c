@@ -248,6 +248,19 @@ static enum cv_code compile(struct cv_binder *binder, const struct cv_sql_parser
     return plan_query(binder, select, err);
 }
 
+/* Names that our own SQL gives to views. */
+static enum cv_code check_tables(const struct cv_query_config *config, struct cv_error *err)
+{
+    static const char *const taken[] = {"stream", "input", "groups"};
+
+    for (size_t i = 0; i < config->table_count; i++)
+        for (size_t j = 0; j < CV_ARRAY_LENGTH(taken); j++)
+            if (cv_text_equal_nocase(config->tables[i].name, taken[j]))
+                return cv_fail(err, CV_CONFIG, "tables: the name %s is taken: choose another",
+                               config->tables[i].name);
+    return CV_OK;
+}
+
 enum cv_code cv_query_compile_with(const struct cv_query_config *config,
                                    const struct cv_sql_parser *parser, struct cv_query **ret_query,
                                    struct cv_error *err)
@@ -256,6 +269,7 @@ enum cv_code cv_query_compile_with(const struct cv_query_config *config,
     struct cv_binder binder = {.config = config, .query = query, .arena = &query->arena};
     enum cv_code code;
 
+    CV_DO(check_tables(config, err));
     query->natives = cv_natives_new();
     query->keyed.expiry_column = SIZE_MAX;
     binder.uses_table = cv_arena_array(&query->arena, bool, config->table_count + 1);
