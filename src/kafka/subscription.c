@@ -5,13 +5,9 @@
 #include "kafka/subscription.h"
 
 #include "base/limits.h"
+#include "codec/regex.h"
 
 #include <stdio.h>
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-#define PATTERN_STEPS_MAX 1000000 /* backtracking of one topic name */
 
 static enum cv_code parse_topics(const char *text, struct cv_subscription *s, struct cv_error *err)
 {
@@ -38,22 +34,8 @@ static enum cv_code parse_topics(const char *text, struct cv_subscription *s, st
 
 static enum cv_code parse_pattern(const char *text, struct cv_subscription *s, struct cv_error *err)
 {
-    char message[128];
-    PCRE2_SIZE where;
-    int code;
-
     s->kind = CV_SUBSCRIBE_PATTERN;
-    if (strstr(text, "&&"))
-        return cv_fail(err, CV_UNSUPPORTED,
-                       "source.subscribePattern: intersections of character classes (&&) are not "
-                       "supported");
-    s->pattern =
-        pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &where, NULL);
-    if (!s->pattern) {
-        (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof message);
-        return cv_fail(err, CV_CONFIG, "source.subscribePattern: at character %zu: %s",
-                       (size_t)where + 1, message);
-    }
+    CV_TRY(cv_regex_compile(text, &s->pattern, err), err, "source.subscribePattern");
     s->description = cv_arena_printf(&s->arena, "SubscribePattern[%s]", text);
     return CV_OK;
 }
@@ -133,8 +115,7 @@ void cv_subscription_release(struct cv_subscription *s)
 {
     if (!s)
         return;
-    if (s->pattern)
-        pcre2_code_free(s->pattern);
+    cv_regex_free(s->pattern);
     cv_offsets_release(&s->assigned);
     cv_arena_release(&s->arena);
     memset(s, 0, sizeof *s);
@@ -148,21 +129,12 @@ bool cv_topic_is_internal(const char *topic)
 
 bool cv_subscription_matches(const struct cv_subscription *s, const char *topic)
 {
-    pcre2_match_context *context;
-    pcre2_match_data *match;
-    int found;
+    CV_CLEANUP(cv_regex_match_freep) struct cv_regex_match *match = NULL;
 
     if (cv_topic_is_internal(topic))
         return false;
-    context = pcre2_match_context_create(NULL);
-    match = pcre2_match_data_create_from_pattern(s->pattern, NULL);
-    if (context)
-        (void)pcre2_set_match_limit(context, PATTERN_STEPS_MAX);
-    found = match ? pcre2_match(s->pattern, (PCRE2_SPTR)topic, strlen(topic), 0, 0, match, context)
-                  : PCRE2_ERROR_NOMEMORY;
-    pcre2_match_data_free(match);
-    pcre2_match_context_free(context);
-    return found >= 0;
+    match = cv_regex_match_new(s->pattern);
+    return cv_regex_search(match, cv_str_from(topic), 0) == CV_REGEX_FOUND;
 }
 
 bool cv_starting_is(const char *text, const char *word)

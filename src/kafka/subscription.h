@@ -14,7 +14,7 @@ struct cv_subscription {
     char **topics; /* named ones: of subscribe and assign */
     size_t topic_count;
     struct cv_offsets assigned; /* of assign; the offsets have no meaning */
-    void *pattern;              /* compiled */
+    struct cv_regex *pattern;   /* compiled */
     const char *description;    /* "Subscribe[orders]" */
 };
 

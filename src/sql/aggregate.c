@@ -192,8 +192,6 @@ static const struct rule rules[] = {
     {"bool_and", "bool_and($1)", bind_bool, CV_MERGE_AND},
     {"every", "bool_and($1)", bind_bool, CV_MERGE_AND},
     {"bool_or", "bool_or($1)", bind_bool, CV_MERGE_OR},
-    {"some", "bool_or($1)", bind_bool, CV_MERGE_OR},
-    {"any", "bool_or($1)", bind_bool, CV_MERGE_OR},
     {"approx_count_distinct", NULL, bind_sketch, 0},
     {"first", ORDER, refuse, 0},
     {"first_value", ORDER, refuse, 0},

@@ -36,6 +36,7 @@ __attribute__((constructor)) static void make_table(void)
     add_rows(cv_functions_interval, cv_functions_interval_count);
     add_rows(cv_functions_number, cv_functions_number_count);
     add_rows(cv_functions_text, cv_functions_text_count);
+    add_rows(cv_functions_pattern, cv_functions_pattern_count);
     add_rows(cv_functions_time, cv_functions_time_count);
     add_rows(cv_functions_nested, cv_functions_nested_count);
     qsort(table.all, table.count, sizeof table.all[0], compare_names);

@@ -26,6 +26,8 @@ extern const struct cv_function cv_functions_number[];
 extern const size_t cv_functions_number_count;
 extern const struct cv_function cv_functions_text[];
 extern const size_t cv_functions_text_count;
+extern const struct cv_function cv_functions_pattern[];
+extern const size_t cv_functions_pattern_count;
 extern const struct cv_function cv_functions_time[];
 extern const size_t cv_functions_time_count;
 extern const struct cv_function cv_functions_nested[];

@@ -377,7 +377,6 @@ static enum cv_code bind_has_key(const struct cv_function *function, struct cv_c
 
 const struct cv_function cv_functions_nested[] = {
     {"list_value", "[a, …] → list", 0, 255, bind_list, NULL, OP, NULL, NULL, 0},
-    {"array", "array(a, …) → list", 0, 255, bind_list, NULL, 0, NULL, NULL, 0},
     {"struct_pack", "{'name': value, …} → struct", 2, 254, bind_struct, NULL, OP, NULL, NULL, 0},
     {"named_struct", "named_struct('name', value, …) → struct", 2, 254, bind_struct, NULL, 0, NULL,
      NULL, 0},
