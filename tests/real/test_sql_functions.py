@@ -74,6 +74,8 @@ import pyarrow as pa
 from pyspark.sql import types as T
 spark.conf.set("spark.sql.parser.escapedStringLiterals", "true")
 spark.conf.set("spark.sql.session.timeZone", "UTC")
+spark.conf.set("spark.sql.codegen.wholeStage", "false")
+spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 WORDS = {T.IntegerType: "int", T.LongType: "long", T.FloatType: "float", T.DoubleType: "double",
          T.BooleanType: "boolean", T.StringType: "string", T.BinaryType: "binary", T.DateType: "date",
          T.TimestampType: "timestamptz", T.TimestampNTZType: "timestamp"}
