@@ -186,7 +186,7 @@ static void put_time(struct cv_json_writer *w, const char *key, int64_t ms)
     cv_json_put_string(w, time);
 }
 
-/* Spark's eventTime and stateOperators; late rows are counted before they are grouped. */
+/* Spark's eventTime and stateOperators. */
 static void put_state(struct cv_json_writer *w, const struct cv_progress *p)
 {
     const struct cv_stateful_counters *state = &p->state;
@@ -306,6 +306,8 @@ void cv_progress_write_line(const struct cv_progress *p, struct cv_buf *out)
         cv_buf_printf(out, ", %llu bad records", (unsigned long long)p->decoded.bad);
     if (p->decoded.tombstones)
         cv_buf_printf(out, ", %llu tombstones skipped", (unsigned long long)p->decoded.tombstones);
+    if (p->stateful && p->state.rows_late)
+        cv_buf_printf(out, ", %lld late", (long long)p->state.rows_late);
     if (p->lost_records)
         cv_buf_printf(out, ", %llu records LOST before they were read",
                       (unsigned long long)p->lost_records);
