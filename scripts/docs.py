@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is generated from the option tables: the tables of docs/CONFIGURATION.md and
-docs/MAINTENANCE.md, and the man page docs/calve.1."""
+"""Writes what is generated from the tables: the tables of docs/CONFIGURATION.md,
+docs/MAINTENANCE.md and docs/SQL.md, and the man page docs/calve.1."""
 import pathlib
 import subprocess
 
@@ -22,6 +22,7 @@ def write_tables(name, flag):
 def main():
     write_tables("CONFIGURATION.md", "--markdown")
     write_tables("MAINTENANCE.md", "--procedures")
+    write_tables("SQL.md", "--functions")
     (ROOT / "docs/calve.1").write_text(output("config", "--man"))
 
 

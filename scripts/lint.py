@@ -87,7 +87,7 @@ def check_text(path, lines, banned):
 
 def check_documents():
     binary = ROOT / "build/src/cli/calve"
-    for name, flag in (("CONFIGURATION.md", "--markdown"), ("MAINTENANCE.md", "--procedures")):
+    for name, flag in (("CONFIGURATION.md", "--markdown"), ("MAINTENANCE.md", "--procedures"), ("SQL.md", "--functions")):
         document = ROOT / "docs" / name
         if not binary.exists() or not document.exists():
             continue

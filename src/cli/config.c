@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "maintain/schedule.h"
 #include "maintain/procedure.h"
+#include "sql/function.h"
 #include "storage/s3_options.h"
 #include "stream/job.h"
 
@@ -20,6 +21,7 @@ struct config_args {
     bool markdown;
     bool man;
     bool procedures;
+    bool functions;
 };
 
 #define ARG(field) offsetof(struct config_args, field)
@@ -29,6 +31,7 @@ static const struct cv_flag flags[] = {
     {"markdown", CV_FLAG_BOOL, ARG(markdown), NULL, "the tables of docs/CONFIGURATION.md"},
     {"man", CV_FLAG_BOOL, ARG(man), NULL, "the man page"},
     {"procedures", CV_FLAG_BOOL, ARG(procedures), NULL, "the tables of docs/MAINTENANCE.md"},
+    {"functions", CV_FLAG_BOOL, ARG(functions), NULL, "the tables of docs/SQL.md"},
 };
 
 static const struct cv_option_table *const tables[] = {
@@ -160,6 +163,42 @@ static void print_procedures(void)
     }
 }
 
+static void print_function(const char *signature, const char *note)
+{
+    (void)printf("| ");
+    print_cell(signature);
+    (void)printf(" | ");
+    print_cell(note ? note : "");
+    (void)printf(" |\n");
+}
+
+static void print_function_rows(const char *title, unsigned wanted)
+{
+    size_t count;
+    const struct cv_function *all = cv_function_all(&count);
+
+    (void)printf("### %s\n\n| form | note |\n|---|---|\n", title);
+    for (size_t i = 0; i < count; i++)
+        if ((all[i].flags & CV_FUNCTION_OPERATOR) == wanted)
+            print_function(all[i].signature, all[i].note);
+    (void)printf("\n");
+}
+
+static void print_functions(void)
+{
+    const char *text;
+    const char *note;
+
+    print_function_rows("Operators", CV_FUNCTION_OPERATOR);
+    print_function_rows("Functions", 0);
+    (void)printf("### Aggregates\n\n| form | note |\n|---|---|\n");
+    for (size_t i = 0; (text = cv_aggregate_signature(i, &note)); i++)
+        print_function(text, note);
+    (void)printf("\n### Refused, with the reason\n\n| name | why |\n|---|---|\n");
+    for (size_t i = 0; (text = cv_function_refused(i, &note)); i++)
+        print_function(text, note);
+}
+
 /* Text in roff: a leading dot or quote and every hyphen and backslash are escaped. */
 static void print_roff(const char *text)
 {
@@ -258,6 +297,8 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
         return cv_fail(err, CV_USAGE, "calve config takes no argument \"%s\"", words.items[0]);
     if (args.json)
         print_json();
+    else if (args.functions)
+        print_functions();
     else if (args.markdown)
         print_markdown();
     else if (args.procedures)
@@ -270,9 +311,10 @@ static enum cv_code run(int argc, char **argv, int *ret_status, struct cv_error 
     return CV_OK;
 }
 
-const struct cv_command cv_command_config = {"config",
-                                             "[--json | --markdown | --man | --procedures]",
-                                             "print every option of a job file with its default",
-                                             run,
-                                             flags,
-                                             CV_ARRAY_LENGTH(flags)};
+const struct cv_command cv_command_config = {
+    "config",
+    "[--json | --markdown | --man | --procedures | --functions]",
+    "print every option of a job file with its default",
+    run,
+    flags,
+    CV_ARRAY_LENGTH(flags)};

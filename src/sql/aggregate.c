@@ -10,6 +10,7 @@ struct rule {
     enum cv_code (*bind)(const struct rule *rule, struct cv_call *call,
                          struct cv_aggregate *ret_aggregate, struct cv_error *err);
     int merge;
+    const char *signature, *note; /* for the documentation */
 };
 
 static void one_part(struct cv_aggregate *aggregate, const char *sql, struct cv_type type,
@@ -181,18 +182,22 @@ static enum cv_code refuse(const struct rule *rule, struct cv_call *call,
 #define DIGITS "its last digits depend on the order of the rows"
 
 static const struct rule rules[] = {
-    {"count", "count(*)", bind_count, 0},
-    {"count_star", "count(*)", bind_count, 0},
-    {"count_if", "count(CASE WHEN $1 THEN 1 END)", bind_count, 0},
-    {"sum", NULL, bind_sum, 0},
-    {"min", "min($1)", bind_extreme, CV_MERGE_MIN},
-    {"max", "max($1)", bind_extreme, CV_MERGE_MAX},
-    {"avg", NULL, bind_average, 0},
-    {"mean", NULL, bind_average, 0},
-    {"bool_and", "bool_and($1)", bind_bool, CV_MERGE_AND},
-    {"every", "bool_and($1)", bind_bool, CV_MERGE_AND},
-    {"bool_or", "bool_or($1)", bind_bool, CV_MERGE_OR},
-    {"approx_count_distinct", NULL, bind_sketch, 0},
+    {"count", "count(*)", bind_count, 0, "count(*), count(value) → bigint", NULL},
+    {"count_star", "count(*)", bind_count, 0, NULL, NULL},
+    {"count_if", "count(CASE WHEN $1 THEN 1 END)", bind_count, 0, "count_if(condition) → bigint",
+     NULL},
+    {"sum", NULL, bind_sum, 0, "sum(number) → bigint, double or decimal(p + 10, s)",
+     "overflow is an error of the row"},
+    {"min", "min($1)", bind_extreme, CV_MERGE_MIN, "min(value) → its type", NULL},
+    {"max", "max($1)", bind_extreme, CV_MERGE_MAX, "max(value) → its type",
+     "NaN is the largest number"},
+    {"avg", NULL, bind_average, 0, "avg(number) → double or decimal(p + 4, s + 4)", NULL},
+    {"mean", NULL, bind_average, 0, "mean(number) → as avg", NULL},
+    {"bool_and", "bool_and($1)", bind_bool, CV_MERGE_AND, "bool_and(boolean) → boolean", NULL},
+    {"every", "bool_and($1)", bind_bool, CV_MERGE_AND, "every(boolean) → boolean", NULL},
+    {"bool_or", "bool_or($1)", bind_bool, CV_MERGE_OR, "bool_or(boolean) → boolean", NULL},
+    {"approx_count_distinct", NULL, bind_sketch, 0, "approx_count_distinct(value) → bigint",
+     "HyperLogLog++ with Spark's registers: the same number as Spark's"},
     {"first", ORDER, refuse, 0},
     {"first_value", ORDER, refuse, 0},
     {"last", ORDER, refuse, 0},
@@ -252,4 +257,14 @@ enum cv_code cv_aggregate_bind(struct cv_call *call, bool distinct,
         return CV_OK;
     }
     return cv_fail(err, CV_NOT_FOUND, "there is no aggregate function %s", call->name);
+}
+
+const char *cv_aggregate_signature(size_t index, const char **ret_note)
+{
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(rules); i++)
+        if (rules[i].signature && index-- == 0) {
+            *ret_note = rules[i].note;
+            return rules[i].signature;
+        }
+    return NULL;
 }

@@ -65,6 +65,8 @@ const struct cv_function *cv_function_all(size_t *ret_count);
 /* Why a name that people try is refused ("rand gives another value when a batch is redone");
  * NULL = nothing special is known of it. */
 const char *cv_function_refusal(const char *name);
+/* All names that are refused with a reason, from 0; NULL behind the last. */
+const char *cv_function_refused(size_t index, const char **ret_why);
 
 /* Finds and binds; a message without position, which the binder adds. Aggregates are not here. */
 enum cv_code cv_call_bind(struct cv_call *call, const struct cv_expr **ret_expr,
@@ -98,5 +100,7 @@ struct cv_aggregate {
  * …; CV_NOT_FOUND when the name is no aggregate at all. */
 enum cv_code cv_aggregate_bind(struct cv_call *call, bool distinct,
                                struct cv_aggregate *ret_aggregate, struct cv_error *err);
+/* For documentation, from 0; NULL behind the last. */
+const char *cv_aggregate_signature(size_t index, const char **ret_note);
 
 #endif

@@ -72,3 +72,11 @@ const char *cv_function_refusal(const char *name)
             return refusals[i].why;
     return NULL;
 }
+
+const char *cv_function_refused(size_t index, const char **ret_why)
+{
+    if (index >= CV_ARRAY_LENGTH(refusals))
+        return NULL;
+    *ret_why = refusals[index].why;
+    return refusals[index].name;
+}

@@ -95,35 +95,37 @@ def ask(query):
 def first_line(e): return str(e).strip().split(chr(10))[0][:200]
 rows_ = spark.sql(relation).collect()
 spark.createDataFrame(rows_, spark.sql(relation).schema).coalesce(1).createOrReplaceTempView("t")
-def works(text, i):
-    try: spark.sql(f"SELECT {text} AS x FROM ({lines[i]})")._jdf.queryExecution().executedPlan().executeCollect()
-    except Exception as e: return first_line(e)
-def alone(text):
-    try: kind = word(spark.sql(f"SELECT {text} AS x FROM t").schema[0].dataType)
-    except Exception as e: return ("error", first_line(e), None)
-    errors = {i: e for i in range(len(lines)) if (e := works(text, i))}
-    good = [i for i in range(len(lines)) if i not in errors]
-    column = None
-    if good:
-        ids = ", ".join(map(str, good))
-        try: column = ask(f"SELECT CASE WHEN id IN ({ids}) THEN {text} END AS x FROM t ORDER BY id")[1]
-        except Exception as e: return ("error", "none of the rows works alone: " + first_line(e), None)
-    return kind, column, errors
-def many(all_):
-    if len(all_) == 1 and "error" in (found := alone(all_[0])): return [found]
-    if len(all_) == 1: return [found]
+def fails(text, i):
+    # Over constants the optimizer computes; what it leaves to run time is computed here.
     try:
-        kinds, data = ask("SELECT " + ", ".join(f"{t} AS x{i}" for i, t in enumerate(all_)) + " FROM t ORDER BY id")
-        return [(k, (data, i), {}) for i, k in enumerate(kinds)]
-    except Exception:
-        half = len(all_) // 2
-        return many(all_[:half]) + many(all_[half:])
-def whole(text):
-    try: kinds, data = ask(f"SELECT {text} AS x FROM t")
-    except Exception as e: return ("error", first_line(e), None)
-    return kinds[0], data, {}
-if aggregates: result = [whole(t) for t in texts]
-else: result = [f for k in range(0, len(texts), 8) for f in many(texts[k:k + 8])]
+        plan = spark.sql(f"SELECT {text} AS x FROM ({lines[i]})")._jdf.queryExecution().optimizedPlan()
+        plan.expressions().apply(0).eval(None)
+    except Exception as e: return first_line(e)
+def types(text):
+    try: return word(spark.sql(f"SELECT {text} AS x FROM t").schema[0].dataType)
+    except Exception as e: return ("error", first_line(e))
+def only_good(i):
+    good = [k for k in range(len(lines)) if k not in errors[i]]
+    return f"CASE WHEN id IN ({', '.join(map(str, good))}) THEN {texts[i]} END" if good else "NULL"
+def values(part):
+    try:
+        data = ask("SELECT " + ", ".join(f"{only_good(i)} AS x{i}" for i in part) + " FROM t ORDER BY id")[1]
+        return {i: (kinds[i], (data, k), errors[i]) for k, i in enumerate(part)}
+    except Exception as e:
+        if len(part) == 1: return {part[0]: ("error", "no row works alone: " + first_line(e), None)}
+        return values(part[:len(part) // 2]) | values(part[len(part) // 2:])
+kinds = [types(t) for t in texts]
+sound = [i for i, k in enumerate(kinds) if isinstance(k, str)]
+rows_at = [] if aggregates else range(len(lines))
+errors = {i: {k: e for k in rows_at if (e := fails(texts[i], k))} for i in sound}
+found = {}
+for k in range(0, len(sound), 20):
+    if aggregates: break
+    found |= values(sound[k:k + 20])
+if aggregates:
+    data = ask("SELECT " + ", ".join(f"{texts[i]} AS x{i}" for i in sound) + " FROM t")[1]
+    found = {i: (kinds[i], (data, k), {}) for k, i in enumerate(sound)}
+result = [found.get(i) or (*kinds[i], None) for i in range(len(texts))]
 """
 
 
