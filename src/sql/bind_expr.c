@@ -237,7 +237,8 @@ static const struct cv_expr *extract(struct cv_bind_scope *scope, const struct c
 {
     bool by_name = ast->argument_count == 2 && arguments[1]->kind == CV_EXPR_CONSTANT &&
                    arguments[1]->type.kind == CV_TYPE_STRING && arguments[1]->text;
-    const struct cv_bind_input *input = cv_bind_input_of(scope->binder, arguments[0]);
+    const struct cv_bind_input *input =
+        by_name ? cv_bind_input_of(scope->binder, arguments[0]) : NULL;
 
     if (by_name && (arguments[0]->type.kind == CV_TYPE_STRUCT || (input && input->open)))
         return cv_bind_field(scope, arguments[0], arguments[1]->text, ast->position);

@@ -64,6 +64,7 @@ static const struct bad types[] = {
     {"SELECT value.id AS a FROM stream WHERE value.place = 3", "sql line 1 column 52: ", CV_SCHEMA},
     {"SELECT foo(value.id) AS a FROM stream", "sql line 1 column 8: there is no function foo",
      CV_CONFIG},
+    {"SELECT struct_extract() AS a FROM stream", "sql line 1 column 8: ", CV_SCHEMA},
     {"SELECT rand() AS d FROM stream", "sql line 1 column 8: ", CV_UNSUPPORTED},
     {"SELECT window(value.ts, '1 month') AS b FROM stream",
      "sql line 1 column 25: window(): the size: ", CV_CONFIG},
