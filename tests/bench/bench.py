@@ -46,7 +46,13 @@ class DataSet:
     avro: dict | None  # None = JSON
     select: str | None
     spark: str  # the projection over `value`
-    target: float  # CPU µs a row
+    target: float | None  # CPU µs a row
+    # Sets of SQL: the generator's set that fills the topic, the query over the view `stream` that both systems run, its
+    # output mode, and how many times Spark's rows a CPU second calve has to make.
+    records: str = ""
+    sql: str | None = None
+    mode: str = "append"
+    times: float | None = None
 
 
 def wide_columns():
@@ -78,6 +84,23 @@ SETS = {
     "events": DataSet("events", 0.25, EVENTS, None, None, "value.*", 3.0),
     "wide": DataSet("wide", 0.15, ", ".join(f"{n} {t}" for n, t, _ in wide_columns()), wide_schema(), None,
                     "value.*", 10.0),
+    "filter": DataSet(
+        "filter", 1.0, "order_id string, what string, gross decimal(12,2), minute timestamp",
+        orders.PLAIN, None, "", None, "orders",
+        "SELECT value.order_id, concat(upper(value.supplier), ': ', value.item) AS what, "
+        "CAST(CAST(value.price AS DECIMAL(10,2)) * 1.19 AS DECIMAL(12,2)) AS gross, "
+        "date_trunc('minute', value.bid_time) AS minute "
+        "FROM stream WHERE CAST(value.price AS DECIMAL(10,2)) >= 50",
+        times=3,
+    ),
+    "group": DataSet(
+        "group", 1.0, "supplier string, minute timestamp, orders bigint, revenue decimal(20,2), highest decimal(10,2)",
+        orders.PLAIN, None, "", None, "orders",
+        "SELECT value.supplier AS supplier, date_trunc('minute', value.bid_time) AS minute, count(*) AS orders, "
+        "sum(CAST(value.price AS DECIMAL(10,2))) AS revenue, max(CAST(value.price AS DECIMAL(10,2))) AS highest "
+        "FROM stream GROUP BY value.supplier, date_trunc('minute', value.bid_time)",
+        mode="complete", times=5,
+    ),
 }  # fmt: skip
 
 
@@ -91,6 +114,7 @@ class Measure:
     peak: int
     bytes: int = 0
     files: int = 0
+    found: int = 0  # rows in the table
 
     @property
     def rate(self):
@@ -163,8 +187,13 @@ if schema is None:
     value = from_json(col("value").cast("string"), ddl)
 else:
     value = from_avro(expr("substring(value, 6, length(value) - 5)"), schema)
-frame = stream.select(value.alias("value")).selectExpr(*projection)
-query = (frame.writeStream.format("iceberg").outputMode("append").trigger(availableNow=True)
+frame = stream.select(value.alias("value"))
+if sql:
+    frame.createOrReplaceTempView("stream")
+    frame = spark.sql(sql)
+else:
+    frame = frame.selectExpr(*projection)
+query = (frame.writeStream.format("iceberg").outputMode(mode).trigger(availableNow=True)
          .option("checkpointLocation", checkpoint).option("fanout-enabled", "true")
          .option("distribution-mode", "none").toTable(table))
 query.awaitTermination()
@@ -211,9 +240,9 @@ class Bench:
         self.topics.create(topic, PARTITIONS)
         number = self.registry.register(f"{topic}-value", data.avro) if data.avro else 1
         subprocess.run(
-            [self.programs["generate"], "--bootstrap", self.broker.bootstrap, "--topic", topic, "--set", data.name,
-             "--rows", str(rows), "--schema-id", str(number), "--partitions", str(PARTITIONS),
-             "--codec", self.options.codec],
+            [self.programs["generate"], "--bootstrap", self.broker.bootstrap, "--topic", topic,
+             "--set", data.records or data.name, "--rows", str(rows), "--schema-id", str(number),
+             "--partitions", str(PARTITIONS), "--codec", self.options.codec],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -227,13 +256,15 @@ class Bench:
         value = {"format": "json"}
         if data.avro:
             value = {"format": "avro", "schema.registry.url": self.registry.proxy.url, "basic.auth.user.info": USER}
+        if data.sql:
+            more = {"sql": data.sql, "sink": {"outputMode": data.mode}, **more}
         return jobs.Job(lake or self.lake, self.broker, table, topic, value=value, select=data.select, **more)
 
     def finish(self, measure, table, lake=None):
         files = readers.live_files(lake or self.lake, table)
-        found = sum(f.record_count for f in files)
-        if found != measure.rows:
-            raise RuntimeError(f"{measure.system}: {found} rows of {measure.rows} in {table}")
+        measure.found = sum(f.record_count for f in files)
+        if measure.found != measure.rows and not SETS[measure.set].sql:
+            raise RuntimeError(f"{measure.system}: {measure.found} rows of {measure.rows} in {table}")
         measure.bytes = sum(f.file_size_in_bytes for f in files)
         measure.files = len(files)
         return measure
@@ -284,8 +315,8 @@ class Bench:
         checkpoint = self.folder / f"checkpoint-{self.count}"
         failure = self.spark.run(
             SPARK_JOB, 3600, bootstrap=self.broker.bootstrap, topic=topic, limit=str(limit), ddl=data.ddl,
-            schema=schema, projection=split_items(data.spark), checkpoint=f"file://{checkpoint}",
-            table=f"{self.lake.name}.{table}",
+            schema=schema, projection=split_items(data.spark), sql=data.sql, mode=data.mode,
+            checkpoint=f"file://{checkpoint}", table=f"{self.lake.name}.{table}",
         )  # fmt: skip
         if failure:
             raise RuntimeError(failure)
@@ -444,6 +475,8 @@ def print_ratios(measures):
         if calve is None:
             continue
         print(f"{name}: calve {calve.micros:.2f} CPU µs a row{verdict(calve.micros, data.target)}")
+        if spark is not None and data.sql:
+            print_sql(data, calve, spark)
         print(f"{name}: calve peak {calve.peak / 2**20:.0f} MiB{verdict(calve.peak / 2**20, 256)}")
         if spark is not None:
             print_against_spark(name, calve, spark)
@@ -453,6 +486,14 @@ def print_ratios(measures):
             print(f"{name}: far {far.micros / calve.micros:.2f} times the CPU{verdict(far.micros / calve.micros, 1.25)}")
         if consume is not None:
             print(f"{name}: {calve.micros / consume.micros:.1f} times the CPU of consuming to nothing")
+
+
+def print_sql(data, calve, spark):
+    if calve.found != spark.found or not calve.found:
+        raise RuntimeError(f"{data.name}: calve has {calve.found} rows, Spark {spark.found}")
+    times = spark.micros / calve.micros
+    print(f"{data.name}: {times:.1f} times Spark's rows a CPU second   target {data.times:g}: "
+          + ("met" if times >= data.times else "MISSED"))  # fmt: skip
 
 
 def print_against_spark(name, calve, spark):
@@ -493,6 +534,9 @@ def parse(arguments):
     if components.missing("spark") and "spark" in options.systems:
         print(f"without Spark: {components.missing('spark')}")
         options.systems.remove("spark")
+    if not os.environ.get("CALVE_DUCKDB") and not (components.CACHE / "duckdb" / "libduckdb.so").exists():
+        print("without SQL: no DuckDB library (make deps-sql)")
+        options.sets = [name for name in options.sets if not SETS[name].sql]
     return options
 
 

@@ -15,6 +15,7 @@ if [ "${1:-}" = maintain ]; then
 fi
 # shellcheck disable=SC2086
 "$root/tests/support/fetch.sh" $pieces
+"$root/scripts/duckdb.sh"
 if [ ! -x "$root/.cache/venv/bin/python" ]; then
     echo "bench: SKIP, no Python environment"
     echo "0 passed, 0 failed, 1 skipped"
