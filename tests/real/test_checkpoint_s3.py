@@ -95,3 +95,34 @@ def test_of_two_processes_one_ends(lake, broker, topic, job):
         assert "another process" in first.log()
     job.run().check()
     check_ids(lake, 20)
+
+
+@pytest.mark.parametrize("point", [None, "state-written", "commit-done"])
+def test_state_lies_in_the_store_too(lake, broker, topic, point):
+    """A count by parity in complete mode, killed on its way; then a version that is damaged."""
+    lake.create_table("db.t", "parity bigint, n bigint, total bigint")
+    job = Job(
+        lake,
+        broker,
+        "db.t",
+        topic,
+        value={"format": "json", "schema": "id bigint"},
+        sink={"checkpointLocation": f"s3://{lake.bucket}/checkpoint", "outputMode": "complete"},
+    )
+    job.config["sql"] = "SELECT value.id % 2 AS parity, count(*) AS n, sum(value.id) AS total FROM stream GROUP BY 1"
+    job.write()
+    for start in (0, 10, 20):
+        produce(broker.bootstrap, topic, values(start, start + 10))
+        if point and start == 10:
+            assert job.run(fault=point).status == -9
+        else:
+            job.run().check()
+    assert read_everywhere(lake, "db.t") == [(0, 15, sum(range(0, 30, 2))), (1, 15, sum(range(1, 30, 2)))]
+    state = lake.warehouse.parent / "checkpoint" / "state"
+    version = max(state.glob("*.json"), key=lambda path: int(path.stem))
+    version.write_bytes(version.read_bytes().replace(b'"rows":', b'"rows": ', 1))
+    produce(broker.bootstrap, topic, values(30, 32))
+    done = job.run()
+    assert done.status == 3 and version.name in done.text and "--resume-from=start" in done.text, done
+    job.run("--available-now", "--resume-from=start").check()
+    assert read_everywhere(lake, "db.t") == [(0, 16, sum(range(0, 32, 2))), (1, 16, sum(range(1, 32, 2)))]
