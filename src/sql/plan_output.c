@@ -50,6 +50,23 @@ static void refuse_type(struct cv_plan *plan, const struct cv_bind_output *outpu
                    cv_type_is_nested(&column->type) ? "" : ": write a CAST");
 }
 
+/* A list, map or struct of the stream meets its column member by member in the decoder, by name and
+ * widened, as in a compiled select. */
+static bool decoder_widens(const struct cv_plan *plan, const struct cv_bind_input *input,
+                           const struct cv_field *column)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf problems = CV_BUF_INIT(0);
+    struct cv_field from_field = {.name = "c", .required = true, .type = input->type};
+    struct cv_field to_field = {.name = "c", .type = column->type};
+    struct cv_type from = {.kind = CV_TYPE_STRUCT, .fields = &from_field, .field_count = 1};
+    struct cv_type to = {.kind = CV_TYPE_STRUCT, .fields = &to_field, .field_count = 1};
+    unsigned flags = plan->binder->config->ignore_unknown ? CV_ASSIGN_IGNORE_UNKNOWN : 0;
+
+    return !input->cast && input->path_length > 0 && cv_type_is_nested(&column->type) &&
+           !cv_type_equal(&input->type, &column->type) &&
+           cv_schema_check_assign_row(&from, &to, flags, &problems) == 0;
+}
+
 /* The value in the column's type; NULL and noted when it cannot be. */
 static const struct cv_expr *convert(struct cv_plan *plan, const struct cv_bind_output *output,
                                      const struct cv_field *column)
@@ -63,7 +80,7 @@ static const struct cv_expr *convert(struct cv_plan *plan, const struct cv_bind_
 
     if (expr->untyped)
         return cv_expr_constant_null(binder->arena, &column->type);
-    if (input && input->open && !input->cast) {
+    if (input && ((input->open && !input->cast) || decoder_widens(plan, input, column))) {
         struct cv_bind_input typed = *input;
 
         typed.open = false;
