@@ -158,9 +158,17 @@ static void sweep_release(struct sweep *sweep)
     cv_arena_release(&sweep->arena);
 }
 
-static void keep_name(struct sweep *sweep, const char *name)
+/* The file stays while versions up to this one do. */
+static void keep_name(struct sweep *sweep, const char *name, int64_t batch)
 {
-    (void)cv_map_set(&sweep->named, name, strlen(name), sweep->state);
+    int64_t *last = cv_map_get(&sweep->named, name, strlen(name));
+
+    if (!last) {
+        last = cv_arena_new(&sweep->arena, int64_t);
+        *last = batch;
+        (void)cv_map_set(&sweep->named, name, strlen(name), last);
+    }
+    *last = CV_MAX(*last, batch);
 }
 
 /* Whether the version stays; if so, the files that it names do. */
@@ -178,16 +186,16 @@ static bool keep_version(struct sweep *sweep, int64_t batch)
         strcmp(version.fingerprint, sweep->state->fingerprint) != 0)
         return false;
     if (code != CV_OK)
-        sweep->blocked = true;
+        sweep->blocked = sweep->state->unswept = true;
     for (size_t i = 0; code == CV_OK && i < version.file_count; i++)
-        keep_name(sweep, version.files[i].name);
+        keep_name(sweep, version.files[i].name, batch);
     return true;
 }
 
 static void sweep_files(struct sweep *sweep, const struct listing *listing, struct removal *removal)
 {
     for (size_t i = 0; i < sweep->state->file_count; i++)
-        keep_name(sweep, sweep->state->files[i].facts.name);
+        keep_name(sweep, sweep->state->files[i].facts.name, INT64_MAX);
     for (size_t i = 0; i < listing->file_count; i++) {
         const char *name = listing->files[i];
         int64_t batch = 0;
@@ -201,6 +209,21 @@ static void sweep_files(struct sweep *sweep, const struct listing *listing, stru
             add_file(removal, name);
     }
     remove_all(removal);
+}
+
+/* From now on purges go by names: files of the current version come later. */
+static void retire_kept(struct sweep *sweep)
+{
+    struct cv_state *state = sweep->state;
+    size_t position = 0;
+
+    state->retired_count = 0;
+    for (const struct cv_map_slot *slot; (slot = cv_map_next(&sweep->named, &position));) {
+        int64_t last = *(const int64_t *)slot->value;
+
+        if (last < INT64_MAX)
+            cv_state_retire(state, slot->key, last);
+    }
 }
 
 static void run_sweep(struct sweep *sweep)
@@ -217,6 +240,7 @@ static void run_sweep(struct sweep *sweep)
             add_version(&removal, listing.versions[i]);
     remove_all(&removal);
     sweep_files(sweep, &listing, &removal);
+    retire_kept(sweep);
 }
 
 void cv_state_sweep_others(struct cv_state *state)

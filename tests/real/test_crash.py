@@ -128,16 +128,17 @@ def test_partition_added_after_the_kill(lake, broker, topics, topic):
 class Load(threading.Thread):
     """Produces numbered records until it is stopped."""
 
-    def __init__(self, broker, topic):
+    def __init__(self, broker, topic, value=value):
         super().__init__(daemon=True)
         self.broker = broker
         self.topic = topic
+        self.value = value
         self.count = 0
         self.stopping = threading.Event()
 
     def run(self):
         while not self.stopping.wait(0.02):
-            produce(self.broker.bootstrap, self.topic, [value(self.count + n) for n in range(50)])
+            produce(self.broker.bootstrap, self.topic, [self.value(self.count + n) for n in range(50)])
             self.count += 50
 
     def finish(self):

@@ -269,6 +269,35 @@ static void files_stay_few(void **state)
     close_world(&world);
 }
 
+/* Purges after a restart know what the process before left behind. */
+static void purges_after_a_restart(void **state)
+{
+    static struct world world;
+    struct cv_state_counters counters;
+
+    (void)state;
+    for (int64_t kept = 0; kept < 4; kept++) {
+        open_world(&world, 11, 1 << 20);
+        for (size_t i = 0; i < 24; i++) {
+            run_batch(&world, 100, 60, INT64_MIN);
+            cv_state_purge(world.state, world.batch - kept);
+            if (i % 5 == 4) {
+                open_state(&world);
+                CV_ASSERT_OK(cv_state_load(world.state, world.batch, &err), &err);
+            }
+        }
+        assert_int_equal(files_on_disk(&world, ".json"), kept + 1);
+        for (int64_t i = 0; i <= kept; i++) /* the version alone is left, with what it names */
+            CV_ASSERT_OK(cv_state_write(world.state, ++world.batch, NULL, INT64_MIN, 0, &err),
+                         &err);
+        cv_state_purge(world.state, world.batch);
+        cv_state_counters(world.state, &counters);
+        assert_int_equal(files_on_disk(&world, ".json"), 1);
+        assert_int_equal(files_on_disk(&world, ".parquet"), counters.files);
+        close_world(&world);
+    }
+}
+
 static void fresh_keys_are_lacking(void **state)
 {
     static struct world world;
@@ -657,6 +686,7 @@ int main(void)
         cmocka_unit_test(no_rows),
         cmocka_unit_test(follows_the_model),
         cmocka_unit_test(files_stay_few),
+        cmocka_unit_test(purges_after_a_restart),
         cmocka_unit_test(fresh_keys_are_lacking),
         cmocka_unit_test(survives_crashes),
         cmocka_unit_test(notices_damage),
