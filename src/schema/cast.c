@@ -197,9 +197,8 @@ static bool from_timestamp(int64_t us, const struct cv_type *to, struct cv_value
         return true;
     case CV_TYPE_FLOAT:
     case CV_TYPE_DOUBLE:
+    case CV_TYPE_DECIMAL: /* by the digits of the double, as Spark */
         return from_double((double)us / 1e6, to, out);
-    case CV_TYPE_DECIMAL:
-        return from_exact(us, 6, to, out);
     default:
         return from_exact(cv_floor_div(us, CV_US_PER_SECOND), 0, to, out);
     }

@@ -182,10 +182,11 @@ static enum cv_code coerce(struct cv_call *call, char operation, struct cv_error
     for (size_t i = 0; i < 2; i++) {
         if (in[i]->untyped && !in[1 - i]->untyped)
             CV_DO(cv_expr_cast(call, in[i], &in[1 - i]->type, false, &in[i], err));
-        if (in[i]->untyped ||
-            (in[0]->type.kind == CV_TYPE_STRING && in[1]->type.kind == CV_TYPE_STRING))
+        if (in[i]->untyped)
             CV_DO(cv_bind_letter(call, i, 'd', err));
     }
+    if (in[0]->type.kind == CV_TYPE_STRING && in[1]->type.kind == CV_TYPE_STRING)
+        return cv_bind_refuse(call, 0, "a number, and neither is the other one", err);
     for (size_t i = 0; i < 2; i++)
         if (cv_expr_is_interval(in[i]) ||
             (!cv_type_is_number(&in[i]->type) && in[i]->type.kind != CV_TYPE_STRING))

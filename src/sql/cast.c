@@ -106,6 +106,23 @@ static bool duck_agrees(const struct cv_type *from, const struct cv_type *to)
     }
 }
 
+/* A constant that does not convert is told at once, as Spark's optimizer does. */
+static enum cv_code check_constant(const struct cv_expr *expr, const struct cv_type *to,
+                                   struct cv_error *err)
+{
+    CV_CLEANUP(cv_buf_release) struct cv_buf scratch = CV_BUF_INIT(0);
+    struct cv_value in = {.kind = CV_TYPE_STRING};
+    struct cv_value out;
+    char reason[CV_CAST_REASON_BYTES];
+
+    if (expr->kind != CV_EXPR_CONSTANT || expr->type.kind != CV_TYPE_STRING || !expr->text)
+        return CV_OK;
+    in.bytes = cv_str_from(expr->text);
+    if (!cv_cast_value(&in, &expr->type, to, &scratch, &out, reason))
+        return cv_fail(err, CV_SCHEMA, "%s", reason);
+    return CV_OK;
+}
+
 static enum cv_code cast_primitive(struct cv_call *call, const struct cv_expr *expr,
                                    const struct cv_type *to, bool try_cast,
                                    const struct cv_expr **ret_expr, struct cv_error *err)
@@ -124,6 +141,8 @@ static enum cv_code cast_primitive(struct cv_call *call, const struct cv_expr *e
         cv_type_text(to, to_text);
         return cv_fail(err, CV_SCHEMA, "%s cannot be cast to %s", from_text, to_text);
     }
+    if (!try_cast)
+        CV_DO(check_constant(expr, to, err));
     if (is_renaming(from, to)) {
         *ret_expr = cv_bind_sql(&inner, "$1", to);
     } else if (duck_agrees(from, to)) {

@@ -229,20 +229,17 @@ static bool native_replace(struct cv_native_row *row)
 
 /* --- splitting ------------------------------------------------------------------------------- */
 
-/* An empty expression gives the characters. */
+/* An empty expression gives the characters, and of a limit only so many. */
 static void split_characters(struct cv_native_row *row, int64_t limit)
 {
     struct cv_str text = row->in[0].bytes;
     const char *at = text.ptr;
     const char *end = at + text.length;
-    int64_t count = 1;
 
-    for (; at < end; count++) {
+    for (int64_t count = 0; at < end && (limit <= 0 || count < limit); count++) {
         const char *start = at;
 
         (void)cv_utf8_next(&at, end);
-        if (limit > 0 && count == limit)
-            at = end;
         cv_builder_bytes(row->list, start, (size_t)(at - start));
     }
 }

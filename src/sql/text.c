@@ -315,6 +315,16 @@ static bool native_position(struct cv_native_row *row)
     return true;
 }
 
+/* 0 where the start is NULL, whatever the texts are. */
+static bool native_locate(struct cv_native_row *row)
+{
+    row->out.i32 = 0;
+    if (row->in[2].is_null)
+        return true;
+    row->out.is_null = row->in[0].is_null || row->in[1].is_null;
+    return row->out.is_null || native_position(row);
+}
+
 /* locate(part, text): Spark's order is the other way about. */
 static enum cv_code bind_locate(const struct cv_function *function, struct cv_call *call,
                                 const struct cv_expr **ret_expr, struct cv_error *err)
@@ -323,7 +333,15 @@ static enum cv_code bind_locate(const struct cv_function *function, struct cv_ca
 
     call->arguments[0] = call->arguments[1];
     call->arguments[1] = part;
-    return cv_bind_letters(function, call, ret_expr, err);
+    if (call->argument_count == 2)
+        return cv_bind_letters(function, call, ret_expr, err);
+    CV_DO(cv_bind_letter(call, 0, 's', err));
+    CV_DO(cv_bind_letter(call, 1, 's', err));
+    CV_DO(cv_bind_letter(call, 2, 'i', err));
+    *ret_expr = cv_bind_native(call, &(struct cv_native){.call = native_locate,
+                                                         .flags = CV_NATIVE_NULLS,
+                                                         .result = CV_PLAIN(INT)});
+    return CV_OK;
 }
 
 static bool native_translate(struct cv_native_row *row)

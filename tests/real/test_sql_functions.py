@@ -93,8 +93,8 @@ def ask(query):
     with pa.ipc.new_stream(sink, table.schema) as writer: writer.write_table(table)
     return kinds, sink.getvalue()
 def first_line(e): return str(e).strip().split(chr(10))[0][:200]
-rows_ = spark.sql(relation).collect()
-spark.createDataFrame(rows_, spark.sql(relation).schema).coalesce(1).createOrReplaceTempView("t")
+spark.conf.set("spark.sql.variable.substitute", "false")
+spark.sql(relation).coalesce(1).cache().createOrReplaceTempView("t")
 def fails(text, i):
     # Over constants the optimizer computes; what it leaves to run time is computed here.
     try:
@@ -214,6 +214,9 @@ def test_values_and_types_are_sparks(spark, duckdb, group):
 
 def differences(text, approximate, ours, theirs, rows):
     kind, values = theirs
+    # A constant that cannot be cast is refused at once; Spark fails when the first row needs it.
+    if ours[0] == "error" and any(isinstance(v, Error) for v in values) and set(map(type, values)) <= {Error, type(None)}:
+        return []
     if (ours[0] == "error") != (kind == "error"):
         return [f"{text}: calve {ours[:2]}, Spark {theirs if kind == 'error' else kind}"]
     if kind == "error":
