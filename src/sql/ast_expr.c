@@ -214,6 +214,8 @@ static enum cv_code read_function(struct cv_ast_reader *reader, const struct cv_
     ast->name = lower(reader, cv_json_text(cv_json_get(json, "function_name")));
     if (strcmp(ast->name, "count_star") == 0)
         ast->name = "count";
+    if (strcmp(ast->name, "<=>") == 0)
+        ast->name = "is not distinct from"; /* Spark's operator */
     ast->distinct = cv_json_bool(cv_json_get(json, "distinct"));
     ast->ordered = cv_json_size(orders) > 0;
     CV_DO(cv_ast_read_expr(reader, cv_json_get(json, "filter"), ast->position, &ast->filter, err));

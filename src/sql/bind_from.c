@@ -19,6 +19,14 @@ static struct cv_bind_relation *new_relation(struct cv_bind_scope *scope)
     return cv_arena_new(scope->binder->arena, struct cv_bind_relation);
 }
 
+static struct cv_bind_relation *broken_relation(struct cv_bind_scope *scope)
+{
+    struct cv_bind_relation *relation = new_relation(scope);
+
+    relation->broken = true;
+    return relation;
+}
+
 /* --- tables ---------------------------------------------------------------------------------- */
 
 static void add_stream(struct cv_bind_scope *scope, const struct cv_ast_from *from,
@@ -119,7 +127,7 @@ static struct cv_bind_relation *derived(struct cv_bind_scope *scope,
     struct cv_bind_relation *relation;
 
     if (!select)
-        return new_relation(scope);
+        return broken_relation(scope);
     relation = select->relation;
     relation->plain = false;
     relation->columns = NULL;
@@ -163,7 +171,7 @@ static struct cv_bind_relation *from_table(struct cv_bind_scope *scope,
         }
     }
     unknown_table(scope, from);
-    return relation;
+    return broken_relation(scope);
 }
 
 /* --- joins ----------------------------------------------------------------------------------- */
@@ -300,9 +308,10 @@ static struct cv_bind_relation *from_join(struct cv_bind_scope *scope,
     size_t left_count;
 
     if (!check_sides(scope, from, left, right))
-        return left;
+        return broken_relation(scope);
     joined_side(scope, other, &join);
     *all = *base;
+    all->broken = left->broken || right->broken;
     all->plain = false;
     all->columns = NULL;
     all->column_count = all->column_capacity = 0;
@@ -331,7 +340,7 @@ static struct cv_bind_relation *bind_from(struct cv_bind_scope *scope,
     case CV_AST_FROM_REFUSED:
         cv_sql_problem(&scope->binder->problems, CV_UNSUPPORTED, from->position,
                        "%s is not supported", from->name);
-        return new_relation(scope);
+        return broken_relation(scope);
     default:
         return new_relation(scope);
     }

@@ -92,6 +92,7 @@ struct cv_bind_relation {
     struct cv_bind_column *columns;
     size_t column_count, column_capacity;
     bool stream;               /* the stream is in it */
+    bool broken;               /* a table is missing, and that is told: no more about its columns */
     bool plain;                /* one static table as it is */
     const char *table, *alias; /* of the first table, where it is not the stream; NULL = no table */
     struct cv_bind_join *joins;

@@ -154,6 +154,8 @@ static void unknown_column(struct cv_bind_scope *scope, const struct cv_ast *ast
     const char *name = dotted(binder->arena, ast->names, ast->name_count);
     struct suggestion s = {.wanted = name, .distance = SIZE_MAX};
 
+    if (scope->relation->broken)
+        return;
     for (size_t i = 0; i < scope->relation->column_count; i++) {
         const struct cv_bind_column *column = &scope->relation->columns[i];
 

@@ -92,7 +92,7 @@ static void expand_star(struct select *s, const struct cv_ast *star)
         expr = cv_bind_expr(&s->scope, &name);
         if (expr)
             star_of_struct(s, star, expr);
-    } else if (s->select->output_count == before && star->name_count == 0) {
+    } else if (s->select->output_count == before && star->name_count == 0 && !relation->broken) {
         cv_sql_problem(&s->scope.binder->problems, CV_CONFIG, star->position,
                        "* stands for no column: FROM stream is missing");
     }

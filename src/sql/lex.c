@@ -308,6 +308,9 @@ static void word(struct lexer *lex)
         replace(lex, "\"window\"", word.length);
     } else if (word_is(word, "offset") && operand_expected(lex->last)) {
         replace(lex, "\"offset\"", word.length);
+    } else if (word_is(word, "array") && *next == '(' && operand_expected(lex->last) &&
+               !type_expected(lex->last)) {
+        replace(lex, "list_value", word.length);
     } else if (*next == '<' && is_container(word) && type_expected(lex->last)) {
         mark(lex, here(lex));
         (void)spark_type(lex);

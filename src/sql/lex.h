@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The text of a query before DuckDB parses it: what Spark writes differently is rewritten (names in
- * backquotes, the words window and offset as names, Spark's type words), and every position in what
- * came out is known in the text as the user wrote it. */
+ * backquotes, the words window and offset as names, array(…), Spark's type words), and every
+ * position in what came out is known in the text as the user wrote it. */
 #ifndef CALVE_SQL_LEX_H
 #define CALVE_SQL_LEX_H
 

@@ -35,6 +35,7 @@ static void names_and_types_of_spark_are_rewritten(void **state)
                      "cast(x as MAP(string, decimal(10,0))[])");
     assert_rewritten("cast(x AS struct<a: int, b: array<string>>)",
                      "cast(x AS STRUCT(\"a\" int, \"b\" string[]))");
+    assert_rewritten("select array(1, b), x.array", "select list_value(1, b), x.array");
     assert_rewritten("cast(x as decimal)", "cast(x as decimal(10,0))");
     assert_rewritten("cast(x as decimal(5,2)), array < b", "cast(x as decimal(5,2)), array < b");
 }

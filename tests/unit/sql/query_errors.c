@@ -176,6 +176,22 @@ static void aggregations_are_checked(void **state)
     ASSERT_ALL_BAD(groups, true);
 }
 
+/* A table that is missing is one problem, not one for each of its columns. */
+static void a_missing_table_is_one_problem(void **state)
+{
+    struct cv_duck_connection *parser = cv_test_duck();
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_query *query;
+    struct cv_test_query q;
+
+    cv_test_query_init(&q, "a bigint")->sql = "SELECT value.id AS a FROM stream s JOIN supplier t "
+                                              "ON t.name = s.value.supplier WHERE t.rate > 1";
+    CV_ASSERT_FAILS(cv_query_compile(&q.config, parser, &query, &err), CV_CONFIG,
+                    "sql line 1 column 41: there is no table supplier", &err);
+    assert_null(strstr(err.message, "no column"));
+    cv_test_query_release(&q);
+}
+
 static void all_problems_come_at_once(void **state)
 {
     static const struct bad many = {
@@ -272,6 +288,7 @@ int main(void)
         cmocka_unit_test(types_are_checked),
         cmocka_unit_test(what_a_stream_cannot_is_refused_by_name),
         cmocka_unit_test(aggregations_are_checked),
+        cmocka_unit_test(a_missing_table_is_one_problem),
         cmocka_unit_test(all_problems_come_at_once),
         cmocka_unit_test(letter_case_may_not_matter),
         cmocka_unit_test(select_and_where_are_only_parts),

@@ -153,6 +153,10 @@ static const struct good rows[] = {
      "{a: 1} {a: 2} {a: 4}"},
     {"a bigint",
      "SELECT value.id AS a FROM stream ANTI JOIN suppliers s ON s.name = value.supplier", "{a: 2}"},
+    {"l array<int>, n boolean",
+     "SELECT array(1, value.amount) AS l, value.amount <=> NULL AS n FROM stream WHERE value.id < "
+     "3",
+     "{l: [1, 3], n: false} {l: [1, NULL], n: true}"},
     {"a bigint, r decimal(5,2)",
      "SELECT value.id AS a, r FROM stream JOIN (SELECT country, max(rate) AS r, min(name) AS n "
      "FROM "
