@@ -364,6 +364,13 @@ static bool native_unix(struct cv_native_row *row)
     return true;
 }
 
+/* unix_timestamp() cuts towards 1970, as Java divides. */
+static bool native_unix_timestamp(struct cv_native_row *row)
+{
+    row->out.i64 = row->in[0].i64 / CV_US_PER_SECOND;
+    return true;
+}
+
 static bool native_from_unix(struct cv_native_row *row)
 {
     return !__builtin_mul_overflow(row->in[0].i64, row->native->number, &row->out.i64) ||
@@ -497,8 +504,7 @@ static enum cv_code bind_parse(const struct cv_function *function, struct cv_cal
         CV_DO(cv_bind_letter(call, 0, 'T', err));
         call->argument_count = 1;
         *ret_expr = cv_bind_native(
-            call,
-            &(struct cv_native){.call = native_unix, .number = CV_US_PER_SECOND, .result = type});
+            call, &(struct cv_native){.call = native_unix_timestamp, .result = type});
         return CV_OK;
     }
     if (!is_text || (call->argument_count == 1 && type.kind != CV_TYPE_LONG))

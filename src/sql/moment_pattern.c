@@ -141,16 +141,14 @@ struct fields {
 
 static void put_year(const struct fields *f, const struct piece *piece, struct cv_buf *out)
 {
-    int64_t year = piece->letter == 'y' && f->year < 1 ? 1 - f->year : f->year;
-
     if (piece->count == 2)
-        cv_buf_printf(out, "%02lld", (long long)cv_floor_mod(year, 100));
+        cv_buf_printf(out, "%02lld", (long long)cv_floor_mod(f->year, 100));
     else
         cv_buf_printf(out, "%s%04lld",
-                      year > 9999 ? "+"
-                      : year < 0  ? "-"
-                                  : "",
-                      (long long)(year < 0 ? -year : year));
+                      f->year > 9999 ? "+"
+                      : f->year < 0  ? "-"
+                                     : "",
+                      (long long)(f->year < 0 ? -f->year : f->year));
 }
 
 static void put_name(const char *name, int count, struct cv_buf *out)

@@ -218,6 +218,8 @@ static enum cv_code coerce_element(struct cv_call *call, struct cv_error *err)
 
     CV_DO(cv_bind_letter(call, 0, 'L', err));
     type = call->arguments[0]->type.fields[0].type;
+    if (call->arguments[1]->untyped)
+        return cv_fail(err, CV_SCHEMA, "%s: NULL has no type", call->name);
     if (cv_type_is_nested(&type))
         return cv_bind_refuse(call, 0, "a list of plain values", err);
     if (!call->arguments[1]->untyped && !cv_type_common(&type, &call->arguments[1]->type, &type))
@@ -357,7 +359,7 @@ static enum cv_code bind_sort(const struct cv_function *function, struct cv_call
             order = order->arguments[0];
         if (order->kind != CV_EXPR_CONSTANT)
             return cv_fail(err, CV_UNSUPPORTED, "sort_array: the order has to be a constant");
-        descending = order->sql && strpbrk(order->sql, "fF") && strpbrk(order->sql, "lL");
+        descending = strpbrk(order->sql, "fF") != NULL; /* false, or 'f' that is cast */
         call->argument_count = 1;
     }
     row.detail = descending ? "list_sort($1, 'DESC', 'NULLS LAST')" : function->detail;
