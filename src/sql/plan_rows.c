@@ -234,9 +234,10 @@ enum cv_code cv_plan_distinct(struct cv_plan *plan, struct cv_error *err)
     cv_plan_add(plan, &columns, "event_time", event_time, CV_MERGE_FIRST);
     cv_plan_add(plan, &columns, "expires",
                 cv_expr_call(binder->arena,
-                             cv_arena_printf(binder->arena,
-                                             "make_timestamp(epoch_us($1) + CAST(%lld AS BIGINT))",
-                                             (long long)binder->config->watermark_delay_us),
+                             cv_arena_printf(
+                                 binder->arena,
+                                 "make_timestamp(coalesce(epoch_us($1), 0) + CAST(%lld AS BIGINT))",
+                                 (long long)binder->config->watermark_delay_us),
                              &event_time->type, &event_time, 1, CV_SQL_NO_POSITION),
                 CV_MERGE_FIRST);
     query->output_column = columns.count;
