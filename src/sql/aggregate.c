@@ -49,6 +49,20 @@ static struct cv_type sum_type(const struct cv_type *type)
     return CV_PLAIN(DOUBLE);
 }
 
+/* DuckDB sums in 128 bits, which are a little more than 38 digits. */
+static const char *checked_sum(struct cv_arena *arena, unsigned scale)
+{
+    static const char nines[] = "99999999999999999999999999999999999999";
+    const char *most = cv_arena_printf(arena, "CAST('%.*s.%s' AS DECIMAL(38, %u))",
+                                       (int)(38 - scale), nines, nines + 38 - scale, scale);
+
+    return cv_arena_printf(arena,
+                           "(CASE WHEN sum($1) BETWEEN -%s AND %s THEN CAST(sum($1) AS "
+                           "DECIMAL(38, %u)) WHEN sum($1) IS NOT NULL THEN error("
+                           "'ARITHMETIC_OVERFLOW: a sum has more than 38 digits') END)",
+                           most, most, scale);
+}
+
 /* Within the state decimals are summed with 38 digits. */
 static void sum_part(struct cv_call *call, const struct cv_type *type,
                      struct cv_aggregate *ret_aggregate)
@@ -60,7 +74,9 @@ static void sum_part(struct cv_call *call, const struct cv_type *type,
         sql = "CAST(sum($1) AS BIGINT)";
     if (type->kind == CV_TYPE_DECIMAL) {
         wide.precision = 38;
-        sql = cv_arena_printf(call->arena, "CAST(sum($1) AS DECIMAL(38, %u))", type->scale);
+        sql = type->precision < 38
+                  ? cv_arena_printf(call->arena, "CAST(sum($1) AS DECIMAL(38, %u))", type->scale)
+                  : checked_sum(call->arena, type->scale);
     }
     one_part(ret_aggregate, sql, wide, CV_MERGE_SUM);
 }

@@ -262,6 +262,32 @@ static void errors_of_a_row_come_when_the_row_is_taken(void **state)
     }
 }
 
+/* DuckDB sums in 128 bits, which take some numbers of 39 digits. */
+static void a_sum_has_at_most_38_digits(void **state)
+{
+    static const char *const sums[] = {
+        "SELECT sum(CAST('60000000000000000000000000000000000000' AS DECIMAL(38,0))) AS s FROM "
+        "stream WHERE value.id <= ",
+        "SELECT sum(CAST('-600000000000000000000000000000000000.00' AS DECIMAL(38,2))) AS s FROM "
+        "stream WHERE value.id <= ",
+    };
+    static const char *const sinks[] = {"s decimal(38,0)", "s decimal(38,2)"};
+    struct cv_error err = CV_ERROR_INIT;
+    struct cv_test_query q;
+    const char *text;
+
+    (void)cv_test_duck();
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(sums); i++) {
+        cv_test_query_init(&q, sinks[i])->complete = true;
+        q.config.sql = cv_arena_printf(&q.arena, "%s1", sums[i]);
+        CV_ASSERT_OK(run(&q.config, &q.arena, &text, &err), &err);
+        q.config.sql = cv_arena_printf(&q.arena, "%s2", sums[i]);
+        CV_ASSERT_FAILS(run(&q.config, &q.arena, &text, &err), CV_RECORD,
+                        "a sum has more than 38 digits", &err);
+        cv_test_query_release(&q);
+    }
+}
+
 /* DuckDB tries other orders of AND to find the quickest: not where a later condition may fail for
  * rows that an earlier one leaves out. */
 static void conditions_are_taken_in_order(void **state)
@@ -305,6 +331,7 @@ int main(void)
         cmocka_unit_test(rows_are_right),
         cmocka_unit_test(groups_are_right),
         cmocka_unit_test(errors_of_a_row_come_when_the_row_is_taken),
+        cmocka_unit_test(a_sum_has_at_most_38_digits),
         cmocka_unit_test(conditions_are_taken_in_order),
     };
 
