@@ -205,7 +205,7 @@ static void fingerprint_distinct(struct cv_plan *plan, const struct cv_plan_colu
     for (size_t i = 0; i < key_count; i++)
         cv_fingerprint_expr(binder, columns->list[i].expr, &text);
     cv_fingerprint_expr(binder, binder->event_time, &text);
-    for (size_t i = 0; i < columns->count; i++) {
+    for (size_t i = 0; i < key_count; i++) { /* not of what else the table takes */
         char type[CV_TYPE_TEXT_BYTES];
 
         cv_type_text(&columns->list[i].expr->type, type);

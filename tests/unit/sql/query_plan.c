@@ -231,6 +231,24 @@ static void the_fingerprint_is_that_of_the_state(void **state)
         assert_string_not_equal(fingerprint(&arena, others[i]), mine);
 }
 
+/* The state of `distinct` has keys, whatever other columns the table gets. */
+static void distinct_goes_on_in_a_table_with_more_columns(void **state)
+{
+    struct plan two, three, other;
+
+    plan_init(&two, "a bigint, b string", "SELECT value.id AS a, value.item AS b FROM stream",
+              distinct);
+    plan_init(&three, "a bigint, b string, c string, d int",
+              "SELECT value.id AS a, value.item AS b, value.price AS c FROM stream", distinct);
+    plan_init(&other, "a bigint, b string", "SELECT value.id AS a, value.price AS b FROM stream",
+              distinct);
+    assert_string_equal(two.query->fingerprint, three.query->fingerprint);
+    assert_string_not_equal(two.query->fingerprint, other.query->fingerprint);
+    plan_release(&two);
+    plan_release(&three);
+    plan_release(&other);
+}
+
 static void a_query_tells_what_it_computes(void **state)
 {
     struct plan plan;
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test(open_paths_have_event_time),
         cmocka_unit_test(distinct_rows_expire_and_are_late),
         cmocka_unit_test(the_fingerprint_is_that_of_the_state),
+        cmocka_unit_test(distinct_goes_on_in_a_table_with_more_columns),
         cmocka_unit_test(a_query_tells_what_it_computes),
     };
 
