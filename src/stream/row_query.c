@@ -9,6 +9,11 @@
 
 #include <stdlib.h>
 
+struct row_list { /* ascending */
+    size_t *rows;
+    size_t count, capacity;
+};
+
 struct cv_row_query {
     struct cv_stream_query *query;
     struct cv_duck_connection *connection;
@@ -21,9 +26,8 @@ struct cv_row_query {
     struct cv_schema event_schema;
     struct cv_field event_field;
     struct cv_batch last; /* what the last execution saw */
-    /* of the batch that failed */
-    size_t *bad;
-    size_t bad_count, bad_capacity;
+    /* Of the batch that failed: rows that fail, and of them those that do without their values. */
+    struct row_list bad, lost;
 };
 
 static enum cv_code prepare(struct cv_row_query *t, struct cv_error *err)
@@ -69,7 +73,8 @@ void cv_row_query_free(struct cv_row_query *row_query)
     cv_duck_view_free(row_query->view);
     cv_duck_disconnect(row_query->connection);
     cv_batch_builder_release(&row_query->patched);
-    free(row_query->bad);
+    free(row_query->bad.rows);
+    free(row_query->lost.rows);
     free(row_query);
 }
 
@@ -101,15 +106,16 @@ static void tell_record(const struct cv_batch *in, size_t row, struct cv_error *
                (long long)offset.i64);
 }
 
-static void note_bad(struct cv_row_query *t, size_t row)
+static void note_row(struct row_list *list, size_t row)
 {
-    cv_array_reserve(&t->bad, &t->bad_capacity, t->bad_count + 1);
-    t->bad[t->bad_count++] = row;
+    cv_array_reserve(&list->rows, &list->capacity, list->count + 1);
+    list->rows[list->count++] = row;
 }
 
 /* The rows of start … start+count-1 that fail, by halves; with FAILFAST the first one is enough. */
 static enum cv_code find_bad(struct cv_row_query *t, const struct cv_batch *in, size_t start,
-                             size_t count, int64_t batch_time_us, struct cv_error *err)
+                             size_t count, int64_t batch_time_us, struct row_list *list,
+                             struct cv_error *err)
 {
     const struct cv_duck_slice slice = {start, count};
     struct cv_error own = CV_ERROR_INIT;
@@ -131,34 +137,35 @@ static enum cv_code find_bad(struct cv_row_query *t, const struct cv_batch *in, 
         return code;
     }
     if (count == 1) {
-        note_bad(t, start);
+        note_row(list, start);
         return CV_OK;
     }
-    CV_DO(find_bad(t, in, start, count / 2, batch_time_us, err));
-    return find_bad(t, in, start + count / 2, count - count / 2, batch_time_us, err);
+    CV_DO(find_bad(t, in, start, count / 2, batch_time_us, list, err));
+    return find_bad(t, in, start + count / 2, count - count / 2, batch_time_us, list, err);
 }
 
-static bool is_bad(const struct cv_row_query *t, size_t *next, size_t row)
+static bool is_next(const struct row_list *list, size_t *next, size_t row)
 {
-    if (*next == t->bad_count || t->bad[*next] != row)
+    if (*next == list->count || list->rows[*next] != row)
         return false;
     ++*next;
     return true;
 }
 
-/* All rows again, the bad ones left out or with their value columns NULL. */
-static enum cv_code patch(struct cv_row_query *t, const struct cv_batch *in, bool leave_out,
-                          struct cv_batch *ret_patched, struct cv_error *err)
+/* All rows again but those in `lost`, the bad ones with their value columns NULL. */
+static enum cv_code patch(struct cv_row_query *t, const struct cv_batch *in,
+                          const struct row_list *lost, struct cv_batch *ret_patched,
+                          struct cv_error *err)
 {
     const struct cv_query *q = t->query->query;
-    size_t next = 0;
+    size_t next_bad = 0, next_lost = 0;
 
     cv_batch_builder_clear(&t->patched);
     for (size_t row = 0; row < in->row_count; row++) {
         const struct cv_rows one = {.start = row, .count = 1};
-        bool bad = is_bad(t, &next, row);
+        bool bad = is_next(&t->bad, &next_bad, row);
 
-        if (bad && leave_out)
+        if (is_next(lost, &next_lost, row))
             continue;
         for (size_t i = 0; i < in->column_count; i++) {
             struct cv_builder *column = &t->patched.columns[i];
@@ -179,20 +186,23 @@ static enum cv_code run_without(struct cv_row_query *t, const struct cv_batch *i
                                 int64_t batch_time_us, struct cv_batch *ret_out,
                                 struct cv_error *err)
 {
+    const struct row_list *lost = t->mode == CV_MODE_PERMISSIVE ? &t->lost : &t->bad;
     struct cv_batch patched;
     enum cv_code code;
 
-    t->counters.bad += t->bad_count;
+    t->counters.bad += t->bad.count;
+    t->lost.count = 0;
     if (t->mode == CV_MODE_PERMISSIVE) {
-        CV_DO(patch(t, in, false, &patched, err));
+        CV_DO(patch(t, in, lost, &patched, err));
         use_batch(t, &patched);
         code = evaluate(t, batch_time_us, ret_out, err);
         if (code != CV_RECORD)
             return code;
-        cv_error_clear(err); /* they fail without their values too */
+        cv_error_clear(err); /* some fail without their values too */
+        CV_DO(find_bad(t, &patched, 0, patched.row_count, batch_time_us, &t->lost, err));
     }
-    t->counters.dropped += t->bad_count;
-    CV_DO(patch(t, in, true, &patched, err));
+    t->counters.dropped += lost->count;
+    CV_DO(patch(t, in, lost, &patched, err));
     use_batch(t, &patched);
     return evaluate(t, batch_time_us, ret_out, err);
 }
@@ -208,9 +218,9 @@ enum cv_code cv_row_query_run(struct cv_row_query *row_query, const struct cv_ba
     if (code == CV_OK)
         return CV_OK;
     if (code == CV_RECORD) {
-        row_query->bad_count = 0;
-        CV_DO(find_bad(row_query, in, 0, in->row_count, batch_time_us, err));
-        if (row_query->bad_count)
+        row_query->bad.count = 0;
+        CV_DO(find_bad(row_query, in, 0, in->row_count, batch_time_us, &row_query->bad, err));
+        if (row_query->bad.count)
             return run_without(row_query, in, batch_time_us, ret_out, err);
         /* no single record is to blame: a sum of many is too large */
     }
@@ -219,24 +229,45 @@ enum cv_code cv_row_query_run(struct cv_row_query *row_query, const struct cv_ba
     return code;
 }
 
+/* The largest event time of rows start … start+count-1. Those whose event time fails, which the
+ * query itself may leave out unseen, count for nothing where bad records are gone past. */
+static enum cv_code event_max(struct cv_row_query *t, size_t start, size_t count, int64_t *max_us,
+                              struct cv_error *err)
+{
+    const struct cv_duck_slice slice = {start, count};
+    struct cv_error own = CV_ERROR_INIT;
+    struct cv_batch out;
+    enum cv_code code;
+
+    cv_duck_view_set_slices(t->view, &t->last, &slice, 1);
+    code = cv_duck_query_start(t->event, NULL, 0, &own);
+    if (code == CV_OK)
+        code = cv_duck_query_next(t->event, SIZE_MAX, &out, &own);
+    if (code == CV_RECORD && count > 1) {
+        CV_DO(event_max(t, start, count / 2, max_us, err));
+        return event_max(t, start + count / 2, count - count / 2, max_us, err);
+    }
+    if (code == CV_RECORD && t->mode != CV_MODE_FAILFAST)
+        return CV_OK;
+    if (code == CV_RECORD)
+        tell_record(&t->last, start, &own);
+    if (code != CV_OK && err)
+        *err = own;
+    if (code == CV_OK && out.row_count) {
+        struct cv_value value = cv_column_value(&out.columns[0], 0);
+
+        *max_us = value.is_null ? *max_us : CV_MAX(*max_us, value.i64);
+    }
+    return code;
+}
+
 enum cv_code cv_row_query_event_max(struct cv_row_query *row_query, int64_t *ret_max_us,
                                     struct cv_error *err)
 {
-    struct cv_batch out;
-    struct cv_value value;
-
     *ret_max_us = INT64_MIN;
     if (!row_query->event || row_query->last.row_count == 0)
         return CV_OK;
-    cv_duck_view_set_batch(row_query->view, &row_query->last);
-    CV_DO(cv_duck_query_start(row_query->event, NULL, 0, err));
-    CV_DO(cv_duck_query_next(row_query->event, SIZE_MAX, &out, err));
-    if (out.row_count == 0)
-        return CV_OK;
-    value = cv_column_value(&out.columns[0], 0);
-    if (!value.is_null)
-        *ret_max_us = value.i64;
-    return CV_OK;
+    return event_max(row_query, 0, row_query->last.row_count, ret_max_us, err);
 }
 
 void cv_row_query_counters(const struct cv_row_query *row_query,
