@@ -431,6 +431,16 @@ static void count_outcome(struct cv_engine *engine, const struct counters *start
     }
 }
 
+/* An aggregation without keys has its one group before the first record. */
+static enum cv_code group_nothing(struct batch_run *run, struct cv_error *err)
+{
+    struct worker_start here = worker_of(run, 0);
+
+    cv_decode_worker_clear(here.worker);
+    here.bytes = 1;
+    return group_rest(&here, err);
+}
+
 static enum cv_code finish_state(struct cv_engine *engine, struct cv_data_writer *writer,
                                  struct cv_batch_outcome *outcome, struct cv_error *err)
 {
@@ -463,6 +473,8 @@ static enum cv_code run_once(struct cv_engine *engine, const struct cv_offsets *
     if (engine->stateful)
         CV_DO(cv_stateful_begin(engine->stateful, err));
     CV_DO(read_range(&run, start, end, err));
+    if (engine->stateful && engine->job->complete && !run.read)
+        CV_DO(group_nothing(&run, err));
     if (engine->stateful)
         CV_DO(finish_state(engine, run.writer, &outcome, err));
     CV_DO(
