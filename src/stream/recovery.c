@@ -218,6 +218,49 @@ static enum cv_code start_first(struct cv_engine *engine, struct cv_error *err)
     return cv_checkpoint_write_initial(checkpoint, &engine->position, err);
 }
 
+static bool keeps_state(const struct cv_engine *engine)
+{
+    return engine->query && engine->query->query->kind != CV_QUERY_ROWS;
+}
+
+/* The state of batch `from` becomes that of `to`, before the logs do: where there is none, they
+ * stay as they are. */
+static enum cv_code carry_state(struct cv_engine *engine, const char *query_id, int64_t from,
+                                int64_t to, struct cv_error *err)
+{
+    CV_CLEANUP(cv_stateful_freep) struct cv_stateful *stateful = NULL;
+    struct cv_checkpoint owner = engine->checkpoint; /* borrowed, under the id of the state */
+
+    if (!keeps_state(engine))
+        return CV_OK;
+    (void)snprintf(owner.query_id, sizeof owner.query_id, "%s", query_id);
+    CV_DO(cv_stateful_open(engine->query, &owner, &stateful, err));
+    CV_DO(cv_stateful_load(stateful, from, err));
+    return to > from ? cv_stateful_carry(stateful, to, err) : CV_OK;
+}
+
+/* The state after a batch is of the records that this checkpoint logged for it: were those that the
+ * table has others, some would count twice or never. */
+static enum cv_code check_state_end(struct cv_engine *engine, const struct cv_position *at,
+                                    const struct cv_offsets *offsets, struct cv_error *err)
+{
+    CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
+    struct cv_error unread = CV_ERROR_INIT;
+
+    if (!keeps_state(engine) ||
+        cv_checkpoint_read_offsets(&engine->checkpoint, at->epoch, &entry, &unread) != CV_OK ||
+        cv_offsets_equal(&entry.offsets, offsets))
+        return CV_OK;
+    (void)cv_fail(err, CV_CONTRADICTION,
+                  "batch %lld ends at other offsets in table %s (snapshot %lld) than the state of "
+                  "the query in checkpoint %s",
+                  (long long)at->epoch, engine->job->sink.table, (long long)at->snapshot_id,
+                  engine->checkpoint.folder);
+    cv_hint(err, "start again with --resume-from=start, which rebuilds the state from the topic "
+                 "(outputMode complete replaces the table; in append mode use a new table)");
+    return CV_CONTRADICTION;
+}
+
 static enum cv_code go_on_from_table(struct cv_engine *engine, const struct evidence *e,
                                      struct cv_error *err)
 {
@@ -245,6 +288,8 @@ static enum cv_code go_on_from_table(struct cv_engine *engine, const struct evid
                                   engine->job->options.job, at->cluster_id, cluster);
     CV_TRY(cv_offsets_parse(cv_str_from(at->offsets_json), false, &offsets, err), err,
            "position in snapshot %lld", (long long)at->snapshot_id);
+    CV_DO(check_state_end(engine, at, &offsets, err));
+    CV_DO(carry_state(engine, at->query_id, at->epoch, at->epoch, err));
     remember_snapshot(engine, at);
     CV_DO(rebase(engine, at->query_id, at->epoch, &offsets, NULL, err));
     cv_log_info("going on from the table's own position: batch %lld of query %s, snapshot %lld",
@@ -271,6 +316,7 @@ static enum cv_code go_on_from_checkpoint(struct cv_engine *engine, const struct
     cv_log_warning("going on from the checkpoint: rows after its batch %lld may be in the table "
                    "twice or, if the table was rolled back, not at all",
                    (long long)done);
+    CV_DO(carry_state(engine, query_id, done, batch, err));
     remember_snapshot(engine, e->facts.in_table ? &e->own : NULL);
     return rebase(engine, query_id, batch, &offsets, e->facts.superseded ? e->job.query_id : NULL,
                   err);

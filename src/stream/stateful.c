@@ -147,6 +147,15 @@ enum cv_code cv_stateful_load(struct cv_stateful *stateful, int64_t batch, struc
     return CV_OK;
 }
 
+enum cv_code cv_stateful_carry(struct cv_stateful *stateful, int64_t batch, struct cv_error *err)
+{
+    struct cv_state_counters counters;
+
+    cv_state_counters(stateful->state, &counters);
+    return cv_state_write(stateful->state, batch, NULL, counters.watermark_us,
+                          counters.next_watermark_us, err);
+}
+
 int64_t cv_stateful_watermark_ms(const struct cv_stateful *stateful)
 {
     return stateful->watermark_ms;

@@ -18,9 +18,14 @@ struct cv_stateful;
 enum cv_code cv_stateful_open(struct cv_stream_query *query, struct cv_checkpoint *checkpoint,
                               struct cv_stateful **ret_stateful, struct cv_error *err);
 void cv_stateful_free(struct cv_stateful *stateful);
+CV_DEFINE_CLEANUP(struct cv_stateful *, cv_stateful_free)
 
 /* Loads the state as batch `batch` left it (-1: the empty one) and, with it, the watermarks. */
 enum cv_code cv_stateful_load(struct cv_stateful *stateful, int64_t batch, struct cv_error *err);
+
+/* Makes what is loaded the state after `batch` too, a later one: ids are skipped after a choice of
+ * --resume-from. */
+enum cv_code cv_stateful_carry(struct cv_stateful *stateful, int64_t batch, struct cv_error *err);
 
 /* By what the next batch closes windows, in ms; 0 = nothing yet. */
 int64_t cv_stateful_watermark_ms(const struct cv_stateful *stateful);
