@@ -28,6 +28,8 @@ static enum cv_code bind_count(const struct rule *rule, struct cv_call *call,
 
     if (call->argument_count == 1 && *rule->name == 'c' && rule->name[5] == '_')
         CV_DO(cv_bind_letter(call, 0, 'b', err));
+    else if (call->argument_count == 1 && cv_expr_is_interval(call->arguments[0]))
+        return cv_bind_refuse(call, 0, "a value", err);
     else if (call->argument_count == 1)
         sql = "count($1)";
     else if (call->argument_count > 1)

@@ -100,11 +100,19 @@ static bool ends_word(struct cv_str text, const char *sigma, const char *behind)
     const char *end = text.ptr + text.length;
     bool letter_before = false;
 
-    for (const char *at = text.ptr; at < sigma;) {
-        uint32_t point = cv_utf8_next(&at, sigma);
+    for (const char *at = sigma; at > text.ptr;) {
+        const char *next;
+        uint32_t point;
 
-        if (!is_ignorable(point))
+        do
+            at--;
+        while (at > text.ptr && ((uint8_t)*at & 0xc0) == 0x80);
+        next = at;
+        point = cv_utf8_next(&next, sigma);
+        if (!is_ignorable(point)) {
             letter_before = is_cased(point);
+            break;
+        }
     }
     while (letter_before && behind < end) {
         uint32_t point = cv_utf8_next(&behind, end);

@@ -230,8 +230,9 @@ static bool add_unit(struct cv_interval *interval, size_t unit, int64_t count)
         __builtin_mul_overflow(units[unit].us, count, &us) ||
         __builtin_add_overflow(interval->months, months, &interval->months) ||
         __builtin_add_overflow(interval->days, days, &interval->days) ||
-        __builtin_add_overflow(interval->us, us, &interval->us))
-        return false;
+        __builtin_add_overflow(interval->us, us, &interval->us) || interval->months == INT64_MIN ||
+        interval->days == INT64_MIN || interval->us == INT64_MIN)
+        return false; /* it may be negated */
     interval->whole_days = interval->whole_days && units[unit].us == 0;
     return true;
 }
