@@ -118,13 +118,28 @@ class Case:
     delay: str | None = None  # of the watermark on value.ts
     distinct: str | None = None
     tables: bool = False
-    settings: dict = dataclasses.field(default_factory=dict)  # more of calve's job file
-    waits: str | None = None  # why calve does not pass it yet
+    window: int | None = None  # minutes of a tumbling window; a row is late when it has closed
+    by_who: bool = False
 
     def spark_query(self):
         """Spark has watermarks on top-level columns only."""
         text = self.spark or self.sql
         return text.replace("value.ts", "event_ts") if self.delay else text
+
+
+def late_rows(case, step, watermark_ms):
+    """How many rows of a step come too late for this watermark, and of how many windows and bidders they are; those
+    without event time never do."""
+    late = []
+    for bid in bids(step):
+        if bid["ts"] is None:
+            continue
+        ms = (bid["ts"] - datetime.datetime(1970, 1, 1, tzinfo=UTC)) / datetime.timedelta(milliseconds=1)
+        if case.window:
+            ms = (ms // (case.window * 60_000) + 1) * case.window * 60_000
+        if ms <= watermark_ms:
+            late.append((ms, bid["who"] if case.by_who else None))
+    return len(late), len(set(late))
 
 
 # The queries are analysed one after another, since each is over a view of the same name, and then run together.
