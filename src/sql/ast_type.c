@@ -111,9 +111,11 @@ bool cv_ast_read_type(struct cv_ast_reader *reader, const struct cv_json *json,
         }
     }
     reader->depth++;
-    if (strcmp(word, "DECIMAL") == 0)
+    if (strcmp(word, "DECIMAL") == 0) {
         good = read_decimal(info, ret_type);
-    else if (strcmp(word, "STRUCT") == 0)
+        *ret_word = "DECIMAL of more than 38 digits";
+    }
+    if (strcmp(word, "STRUCT") == 0)
         good = read_struct(reader, info, ret_type, ret_word);
     else if (strcmp(word, "LIST") == 0)
         good = read_list(reader, info, ret_type, ret_word);

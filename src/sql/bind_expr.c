@@ -146,6 +146,7 @@ static const struct cv_expr *decoder_cast(struct cv_bind_scope *scope, const str
     const struct cv_expr *arguments[3];
 
     wanted.cast = true;
+    wanted.source = expr;
     wanted.try_cast = try_cast || !eager;
     wanted.required = wanted.required && !wanted.try_cast;
     wanted.type = *type;

@@ -192,6 +192,20 @@ static const struct cv_expr *not_grouped(struct cv_bind_scope *scope, const stru
     return NULL;
 }
 
+/* CAST of a path that the decoder does, where the path itself is a key: a cast of the key. */
+static const struct cv_expr *cast_of_key(struct cv_bind_scope *scope, const struct cv_expr *expr,
+                                         size_t position)
+{
+    const struct cv_bind_grouping *grouping = scope->grouping;
+    const struct cv_bind_input *input = cv_bind_input_of(scope->binder, expr);
+
+    for (size_t i = 0; input && input->source && i < grouping->key_count; i++)
+        if (cv_expr_equal(grouping->keys[i], input->source))
+            return cv_bind_cast(scope, grouping->key_columns[i], &input->type, input->try_cast,
+                                position);
+    return not_grouped(scope, expr, position);
+}
+
 const struct cv_expr *cv_bind_over_groups(struct cv_bind_scope *scope, const struct cv_expr *expr,
                                           size_t position)
 {
@@ -207,7 +221,9 @@ const struct cv_expr *cv_bind_over_groups(struct cv_bind_scope *scope, const str
     if (grouping->start && cv_expr_equal(grouping->start, expr))
         return grouping->start_column;
     if (expr->kind == CV_EXPR_COLUMN)
-        return not_grouped(scope, expr, position);
+        return cast_of_key(scope, expr, position);
+    if (expr->sql == cv_bind_late_cast)
+        return cv_bind_over_groups(scope, expr->arguments[2], position); /* the cast itself */
     arguments =
         cv_arena_array(scope->binder->arena, const struct cv_expr *, expr->argument_count + 1);
     for (size_t i = 0; i < expr->argument_count; i++) {

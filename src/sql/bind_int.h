@@ -42,8 +42,9 @@ struct cv_bind_input {
     size_t path_length;
     bool open; /* JSON without a schema: what is there, nobody knows before */
     bool cast, try_cast;
-    bool required;       /* never NULL */
-    struct cv_type type; /* that comes out */
+    const struct cv_expr *source; /* of a cast: the path without it */
+    bool required;                /* never NULL */
+    struct cv_type type;          /* that comes out */
     const char *text;
     const char *sql;     /* "i.c0" */
     struct cv_expr expr; /* the column */

@@ -202,7 +202,10 @@ static void check_stream(const struct cv_plan *plan)
         cv_sql_problem(&binder->problems, CV_UNSUPPORTED, ast->position,
                        "outputMode complete needs an aggregation: GROUP BY, or outputMode: append");
     if (sorting && !complete_groups)
-        cv_sql_problem(&binder->problems, CV_UNSUPPORTED, ast->position,
+        cv_sql_problem(&binder->problems, CV_UNSUPPORTED,
+                       ast->order_count ? ast->orders[0].expr->position
+                       : ast->limit     ? ast->limit->position
+                                        : ast->position,
                        "%s is only possible over an aggregation in outputMode complete", sorting);
     if (relation->grouping && !binder->config->complete && !binder->config->distinct)
         check_append_groups(plan);

@@ -198,6 +198,13 @@ static const struct good groups[] = {
      "SELECT avg(value.amount) AS a, count(value.amount) AS n, count(*) FILTER (WHERE value.item = "
      "'ink') AS m FROM stream",
      "{a: 4.0, n: 3, m: 2}"},
+    {"k string, n bigint",
+     "SELECT 'k' || CAST(value.id AS string) AS k, count(*) AS n FROM stream GROUP BY value.id",
+     "{k: k1, n: 1} {k: k2, n: 1} {k: k3, n: 1} {k: k4, n: 1}"},
+    {"p double, n bigint",
+     "SELECT CAST(value.price AS double) AS p, count(*) AS n FROM stream WHERE value.price <> "
+     "'cheap' GROUP BY value.price",
+     "{p: -1.0, n: 1} {p: 2.5, n: 1}"},
     {"n bigint", "SELECT count(*) AS n FROM stream WHERE value.id > 99", "{n: 0}"},
     {"i string, n bigint",
      "SELECT upper(value.item) AS i, count(*) + 1 AS n FROM stream GROUP BY 1 HAVING n > 2",
