@@ -209,5 +209,5 @@ int main(void)
     };
 
     (void)setenv("TZ", "America/New_York", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, cv_test_duck_close);
 }

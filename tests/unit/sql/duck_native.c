@@ -169,5 +169,5 @@ int main(void)
         cmocka_unit_test(threads_do_not_meet),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, cv_test_duck_close);
 }

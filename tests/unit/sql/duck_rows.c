@@ -449,5 +449,5 @@ int main(void)
         cmocka_unit_test(executions_leave_nothing_behind),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, cv_test_duck_close);
 }

@@ -300,5 +300,5 @@ int main(void)
         cmocka_unit_test(towers_are_limited),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, cv_test_duck_close);
 }

@@ -281,5 +281,5 @@ int main(void)
         cmocka_unit_test(a_query_tells_what_it_computes),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, cv_test_duck_close);
 }

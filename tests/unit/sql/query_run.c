@@ -342,5 +342,5 @@ int main(void)
         cmocka_unit_test(conditions_are_taken_in_order),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, cv_test_duck_close);
 }
