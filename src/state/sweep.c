@@ -35,6 +35,11 @@ static void listing_release(struct listing *listing)
     free(listing->files);
 }
 
+static bool is_file_name(const char *name, int64_t *ret_batch)
+{
+    return cv_state_file_name(name, ret_batch) || cv_state_unfinished_name(name, ret_batch);
+}
+
 static enum cv_code add_listed(void *context, const struct cv_listed_file *file,
                                struct cv_error *err)
 {
@@ -49,7 +54,7 @@ static enum cv_code add_listed(void *context, const struct cv_listed_file *file,
         cv_array_reserve(&listing->versions, &listing->version_capacity,
                          listing->version_count + 1);
         listing->versions[listing->version_count++] = batch;
-    } else if (cv_state_file_name(name, &batch)) {
+    } else if (is_file_name(name, &batch)) {
         cv_array_reserve(&listing->files, &listing->file_capacity, listing->file_count + 1);
         listing->files[listing->file_count++] = cv_arena_strdup(listing->arena, name);
     }
@@ -202,7 +207,7 @@ static void sweep_files(struct sweep *sweep, const struct listing *listing, stru
 
         if (cv_map_has(&sweep->named, name, strlen(name)))
             continue;
-        (void)cv_state_file_name(name, &batch);
+        (void)is_file_name(name, &batch);
         if (sweep->blocked || batch > sweep->newest)
             sweep->state->unswept = true;
         else

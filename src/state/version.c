@@ -35,17 +35,31 @@ bool cv_state_version_name(const char *name, int64_t *ret_batch)
     return read_batch(name, &end, ret_batch) && strcmp(end, ".json") == 0;
 }
 
-bool cv_state_file_name(const char *name, int64_t *ret_batch)
+/* An id, and this behind it to the end. */
+static bool is_uuid_with(const char *text, const char *suffix)
 {
     static const char form[CV_UUID_TEXT_BYTES] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+    for (size_t i = 0; form[i]; i++, text++)
+        if (form[i] == '-' ? *text != '-' : !*text || !strchr("0123456789abcdef", *text))
+            return false;
+    return strcmp(text, suffix) == 0;
+}
+
+bool cv_state_file_name(const char *name, int64_t *ret_batch)
+{
     const char *end;
 
-    if (!read_batch(name, &end, ret_batch) || *end++ != '-')
-        return false;
-    for (size_t i = 0; form[i]; i++, end++)
-        if (form[i] == '-' ? *end != '-' : !*end || !strchr("0123456789abcdef", *end))
-            return false;
-    return strcmp(end, ".parquet") == 0;
+    return read_batch(name, &end, ret_batch) && *end == '-' && is_uuid_with(end + 1, ".parquet");
+}
+
+bool cv_state_unfinished_name(const char *name, int64_t *ret_batch)
+{
+    static const char middle[] = ".json.";
+    const char *end;
+
+    return name[0] == '.' && read_batch(name + 1, &end, ret_batch) &&
+           cv_text_starts_with(end, middle) && is_uuid_with(end + sizeof middle - 1, ".tmp");
 }
 
 /* --- writing --------------------------------------------------------------------------------- */

@@ -41,5 +41,7 @@ enum cv_code cv_state_version_read(const void *text, size_t length, struct cv_ar
 /* "12.json" → 12, "12-<uuid>.parquet" → 12; false for every other name. */
 bool cv_state_version_name(const char *name, int64_t *ret_batch);
 bool cv_state_file_name(const char *name, int64_t *ret_batch);
+/* ".12.json.<uuid>.tmp" → 12: a version that a local store was about to put in place. */
+bool cv_state_unfinished_name(const char *name, int64_t *ret_batch);
 
 #endif

@@ -47,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     (void)cv_state_file_name(name, &batch);
     (void)cv_state_version_name(name, &batch);
+    (void)cv_state_unfinished_name(name, &batch);
     cv_buf_append(&text, data, size);
     (void)read_version(&text, &arena, &version);
     cv_buf_printf(&text, ",\"checksum\":\"%016" PRIx64 "\"}\n", cv_xxh64(text.data, text.length));

@@ -641,9 +641,15 @@ static void refuses_other_states(void **state)
     /* A new query: the old one's state goes, what is not its own stays. */
     (void)snprintf(to, sizeof to, "%s/12-note.parquet", world.location);
     write_bytes(to, "x", 1);
+    (void)snprintf(to, sizeof to, "%s/.3.json.note.tmp", world.location);
+    write_bytes(to, "x", 1);
+    (void)snprintf(to, sizeof to, "%s/.3.json.9e107d9d-372b-4bb6-826b-d81d3542a419.tmp",
+                   world.location);
+    write_bytes(to, "x", 1);
     CV_ASSERT_OK(cv_state_load(other, -1, &err), &err);
     assert_int_equal(files_on_disk(&world, ".json"), 0);
     assert_int_equal(files_on_disk(&world, ".parquet"), 1);
+    assert_int_equal(files_on_disk(&world, ".tmp"), 1);
     cv_state_free(other);
     config.fingerprint = "some query";
     world.model.keyed.key_count = 3;
