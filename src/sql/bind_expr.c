@@ -35,14 +35,16 @@ static const struct cv_expr *named(const struct cv_expr *expr, const char *text,
     return expr;
 }
 
+const char cv_bind_and_in_order[] = "(CASE WHEN NOT $1 THEN FALSE ELSE $1 AND $2 END)";
+
 /* a AND b where b may fail: DuckDB would try orders of its own, and fail for rows that a leaves
  * out. A CASE keeps the order, and what NULL gives. */
 static const struct cv_expr *in_order(struct cv_bind_scope *scope, const struct cv_expr *expr,
                                       bool either)
 {
     struct cv_arena *arena = scope->binder->arena;
-    const char *chain = either ? "(CASE WHEN $1 THEN TRUE ELSE $1 OR $2 END)"
-                               : "(CASE WHEN NOT $1 THEN FALSE ELSE $1 AND $2 END)";
+    const char *chain =
+        either ? "(CASE WHEN $1 THEN TRUE ELSE $1 OR $2 END)" : cv_bind_and_in_order;
     const struct cv_expr *rest;
 
     if (expr->kind != CV_EXPR_CALL || expr->argument_count < 2)

@@ -160,6 +160,8 @@ const struct cv_expr *cv_bind_cast(struct cv_bind_scope *scope, const struct cv_
                                    const struct cv_type *type, bool try_cast, size_t position);
 /* The SQL of a CAST that the decoder has tried: arguments are what it got, the path, the CAST. */
 extern const char cv_bind_late_cast[];
+/* a AND b, b only where a lets it. */
+extern const char cv_bind_and_in_order[];
 /* A call of the functions of function.h; a problem is noted. */
 const struct cv_expr *cv_bind_call(struct cv_bind_scope *scope, const char *name,
                                    const struct cv_expr **arguments, size_t count, size_t position);

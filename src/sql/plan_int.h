@@ -32,6 +32,8 @@ void cv_plan_outputs(struct cv_plan *plan);
 enum cv_code cv_plan_rows(struct cv_plan *plan, struct cv_error *err);
 enum cv_code cv_plan_groups(struct cv_plan *plan, struct cv_error *err);
 enum cv_code cv_plan_distinct(struct cv_plan *plan, struct cv_error *err);
+/* plan_watermark.c */
+enum cv_code cv_plan_watermark(struct cv_plan *plan, struct cv_error *err);
 /* What any of them ends with: the inputs that are used, the watermark, the tables. */
 enum cv_code cv_plan_finish(struct cv_plan *plan, struct cv_error *err);
 

@@ -321,16 +321,10 @@ static void list_inputs(struct cv_plan *plan)
 enum cv_code cv_plan_finish(struct cv_plan *plan, struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf description = CV_BUF_INIT(CV_SQL_PLAN_BYTES_MAX);
-    CV_CLEANUP(cv_buf_release) struct cv_buf sql = CV_BUF_INIT(CV_SQL_PLAN_BYTES_MAX);
     struct cv_binder *binder = plan->binder;
 
-    if (binder->event_time) {
-        cv_plan_use(plan, binder->event_time);
-        cv_buf_append_text(&sql, "SELECT max(");
-        cv_expr_write(binder->event_time, &sql);
-        cv_buf_append_text(&sql, ") AS watermark FROM input AS i");
-        CV_DO(cv_plan_text(plan, &sql, &binder->query->watermark_sql, err));
-    }
+    if (binder->event_time)
+        CV_DO(cv_plan_watermark(plan, err));
     binder->query->uses_table = binder->uses_table;
     list_inputs(plan);
     cv_plan_describe(plan, &description);

@@ -101,6 +101,17 @@ WINDOWS = [
     Case("sliding",
          """SELECT window.start AS w_start, window.end AS w_end, count(*) AS n, sum(value.rate) AS rate
             FROM stream GROUP BY window(value.ts, '10 minutes', '5 minutes')""", delay="10 minutes"),
+    Case("window_where",
+         """SELECT window.start AS w_start, window.end AS w_end, count(*) AS n
+            FROM stream WHERE value.qty > 7 GROUP BY window(value.ts, '5 minutes')""", delay="3 minutes"),
+    Case("window_where_time",
+         """SELECT window.start AS w_start, count(*) AS n FROM stream
+            WHERE value.qty > 7 AND value.ts > TIMESTAMP '2026-03-31 12:05:00' AND value.who IS NOT NULL
+            GROUP BY window(value.ts, '5 minutes')""", delay="3 minutes"),
+    Case("window_join",
+         """SELECT window.start AS w_start, d.country, count(*) AS n FROM stream s
+            JOIN people d ON s.value.who = d.name WHERE s.value.qty > 5
+            GROUP BY window(s.value.ts, '5 minutes'), d.country""", delay="3 minutes", tables=True),
     Case("window_complete",
          """SELECT window.start AS w_start, value.who AS who, count(*) AS n
             FROM stream GROUP BY window(value.ts, '10 minutes'), value.who""", mode="complete"),

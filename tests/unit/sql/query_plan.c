@@ -161,6 +161,41 @@ static void open_paths_have_event_time(void **state)
     plan_release(&plan);
 }
 
+/* Records that conditions leave out do not move the watermark, but for conditions on the event time
+ * itself, and those that may fail behind one of these. */
+static void the_watermark_is_of_what_conditions_let_through(void **state)
+{
+    static const struct {
+        const char *where;
+        const char *with, *without;
+    } cases[] = {
+        {"value.amount > 3 AND value.ts > TIMESTAMP '2026-01-01 00:00:00' AND value.item = 'ink'",
+         "'ink'", "'1767225600000000'"},
+        {"value.item = 'pen' AND CAST(value.price AS INT) > 7", "'pen'", NULL},
+        {"value.item = 'pen' AND CAST(value.price AS INT) > 7", "> 7", NULL},
+        {"value.ts IS NOT NULL AND CAST(value.price AS INT) > 7", NULL, "WHERE"},
+        {"value.supplier IN (SELECT name FROM suppliers)", NULL, "WHERE"},
+        {"timestamp < current_timestamp", NULL, "WHERE"},
+    };
+
+    for (size_t i = 0; i < CV_ARRAY_LENGTH(cases); i++) {
+        CV_CLEANUP(cv_arena_release) struct cv_arena arena = CV_ARENA_INIT;
+        struct plan plan;
+        const char *sql;
+
+        plan_init(&plan, "n bigint",
+                  cv_arena_printf(&arena,
+                                  "SELECT count(*) AS n FROM stream WHERE %s "
+                                  "GROUP BY window(value.ts, '4 minutes', '3 minutes')",
+                                  cases[i].where),
+                  watermark);
+        sql = plan.query->watermark_sql;
+        assert_true(!cases[i].with || strstr(sql, cases[i].with));
+        assert_true(!cases[i].without || !strstr(sql, cases[i].without));
+        plan_release(&plan);
+    }
+}
+
 static void distinct_rows_expire_and_are_late(void **state)
 {
     struct plan plan;
@@ -275,6 +310,7 @@ int main(void)
         cmocka_unit_test(each_path_is_read_once),
         cmocka_unit_test(event_time_leads_the_key),
         cmocka_unit_test(open_paths_have_event_time),
+        cmocka_unit_test(the_watermark_is_of_what_conditions_let_through),
         cmocka_unit_test(distinct_rows_expire_and_are_late),
         cmocka_unit_test(the_fingerprint_is_that_of_the_state),
         cmocka_unit_test(distinct_goes_on_in_a_table_with_more_columns),
