@@ -240,5 +240,6 @@ def test_every_function_is_compared():
         used = set()
         for _, _, expressions in GROUPS.values():
             used |= used_names(trees(connection, [e.split(" ||| ")[0] for e in expressions]))
-    missing = sorted(set(sql_eval("names")) - used)
+    # What DuckDB's parser turns into CASE, coalesce and NOT … BETWEEN before anybody sees it.
+    missing = sorted(set(sql_eval("names")) - used - {"if", "ifnull", "not between"})
     assert not missing
