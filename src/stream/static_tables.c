@@ -39,7 +39,7 @@ static const struct cv_option static_table_options[] = {
     {"nullValue", CV_OPTION_TEXT, TABLE(null_value), "", NULL, "Text of a NULL in CSV.", 0, 0, 0},
     {"reload", CV_OPTION_CHOICE, TABLE(reload), "batch", "batch|pinned",
      "batch: before each batch, when the table has a new snapshot or the file was changed; pinned: "
-     "as it was at the start.",
+     "as it was at the start, or when the sink's columns were altered last.",
      0, 0, 0},
 };
 

@@ -24,7 +24,7 @@ CAMPAIGN = os.environ.get("CALVE_CAMPAIGN") == "1"
 # Quick and basic files first, so that a broken build shows within seconds; what waits or loads comes last.
 ORDER = """components sign s3 commands scenario decode source tables parquet_files parquet_merge parquet_reader scan
 credential_chain check sql_functions trips data_writer uploads maintain_expire maintain_orphans maintain_foreign maintain_position_deletes maintain_rewrite
-maintain_refs histories doctor maintain_stream sql_stream sql_modes sql_scenario checkpoint checkpoint_s3 recovery crash sql_crash postgres hadoop_s3 credentials faults memory bench""".split()
+maintain_refs histories doctor maintain_stream sql_stream sql_modes sql_scenario checkpoint checkpoint_s3 recovery sql_recovery crash sql_crash postgres hadoop_s3 credentials faults memory bench""".split()
 
 
 def pytest_collection_modifyitems(items):
