@@ -3,6 +3,7 @@
  * CAST in SQL: DuckDB's own where it is known to give the same, else a native over schema/cast.h;
  * lists, maps and structs member by member. */
 #include "sql/function_int.h"
+#include "sql/sql_text.h"
 
 #include <stdio.h>
 
@@ -14,51 +15,16 @@ bool cv_native_cast(struct cv_native_row *row)
 
 /* --- between primitive types ----------------------------------------------------------------- */
 
-static void put_duck_type(const struct cv_type *type, struct cv_buf *out);
-static void put_quoted(struct cv_buf *out, const char *name, char quote);
-
-static void put_duck_members(const struct cv_type *type, struct cv_buf *out)
-{
-    cv_buf_append_text(out, type->kind == CV_TYPE_MAP ? "MAP(" : "STRUCT(");
-    for (size_t i = 0; i < type->field_count; i++) {
-        cv_buf_append_text(out, i ? ", " : "");
-        if (type->kind == CV_TYPE_STRUCT) {
-            put_quoted(out, type->fields[i].name, '"');
-            cv_buf_append_byte(out, ' ');
-        }
-        put_duck_type(&type->fields[i].type, out);
-    }
-    cv_buf_append_byte(out, ')');
-}
-
 /* DuckDB's name of the type that holds such values, within a template. */
 static void put_duck_type(const struct cv_type *type, struct cv_buf *out)
 {
-    static const char *const names[] = {
-        [CV_TYPE_BOOLEAN] = "BOOLEAN",
-        [CV_TYPE_INT] = "INTEGER",
-        [CV_TYPE_LONG] = "BIGINT",
-        [CV_TYPE_FLOAT] = "FLOAT",
-        [CV_TYPE_DOUBLE] = "DOUBLE",
-        [CV_TYPE_DATE] = "DATE",
-        [CV_TYPE_TIME] = "TIME",
-        [CV_TYPE_TIMESTAMP] = "TIMESTAMP",
-        [CV_TYPE_TIMESTAMPTZ] = "TIMESTAMP",
-        [CV_TYPE_STRING] = "VARCHAR",
-        [CV_TYPE_UUID] = "BLOB",
-        [CV_TYPE_FIXED] = "BLOB",
-        [CV_TYPE_BINARY] = "BLOB",
-    };
+    CV_CLEANUP(cv_buf_release) struct cv_buf plain = CV_BUF_INIT(0);
 
-    if (type->kind == CV_TYPE_LIST) {
-        put_duck_type(&type->fields[0].type, out);
-        cv_buf_append_text(out, "[]");
-    } else if (cv_type_is_nested(type)) {
-        put_duck_members(type, out);
-    } else if (type->kind == CV_TYPE_DECIMAL) {
-        cv_buf_printf(out, "DECIMAL(%u, %u)", type->precision, type->scale);
-    } else {
-        cv_buf_append_text(out, names[type->kind]);
+    cv_sql_type_text(type, &plain);
+    for (const char *c = cv_buf_text(&plain); *c; c++) {
+        if (*c == '$')
+            cv_buf_append_byte(out, '$');
+        cv_buf_append_byte(out, (uint8_t)*c);
     }
 }
 
