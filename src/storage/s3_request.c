@@ -204,6 +204,7 @@ static bool renew(struct call *call, bool sure)
 {
     struct s3_source *source = call->source;
     int64_t now = cv_monotonic_us();
+    enum cv_code code;
     int64_t last;
 
     if (!source || call->renewed || (!sure && !call->store->refresh))
@@ -214,11 +215,11 @@ static bool renew(struct call *call, bool sure)
     last = atomic_load(&source->renewed_us);
     if (!sure && last && now - last < RENEWED_APART_US)
         return false;
+    code = cv_credential_source_renew(source->credentials, call->version, &call->renewal);
+    /* Only now: who is refused while another request asks waits there for the same answer. */
     if (!sure)
-        atomic_store(&source->renewed_us, now);
-    return cv_credential_source_renew(source->credentials, call->version, &call->renewal) ==
-               CV_OK &&
-           are_newer(call);
+        atomic_store(&source->renewed_us, cv_monotonic_us());
+    return code == CV_OK && are_newer(call);
 }
 
 static enum verdict judge_refusal(struct call *call)
