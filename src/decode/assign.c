@@ -99,6 +99,8 @@ static void assign_item(struct cv_decoder *d, const struct cv_select_item *item,
         .path_length = item->path_length,
         .cast = item->cast,
         .text = item->text,
+        .line = item->line,
+        .column_number = item->column_number,
     };
     (void)check_item(d, item, feed, &d->config.table->root.fields[index], problems);
 }

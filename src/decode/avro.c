@@ -103,6 +103,28 @@ static void refuse_field(void *context, const char *path)
         cv_problem(known->problems, "%s: field %s has no column", known->origin, path);
 }
 
+static const char *field_name(const void *context, size_t i)
+{
+    const struct cv_avro_type *record = context;
+
+    return record->fields[i].name;
+}
+
+static void tell_missing(const struct cv_feed *feed, const struct cv_avro_type *root,
+                         const char *origin, struct cv_buf *problems)
+{
+    const char *nearest = NULL;
+    char place[64] = "";
+
+    if (feed->line)
+        (void)snprintf(place, sizeof place, "select line %d column %d: ", feed->line,
+                       feed->column_number);
+    if (feed->path_length == 1 && root->kind == CV_AVRO_RECORD)
+        nearest = cv_nearest_name(feed->path[0], field_name, root, root->field_count);
+    cv_problem(problems, "%s%s: there is no field %s%s%s", place, origin, feed->text,
+               nearest ? "; nearest: value." : "", nearest ? nearest : "");
+}
+
 /* Holds a schema that is known before the first record against the table. */
 static void check_known(struct cv_decoder *d, struct cv_avro_format *f,
                         const struct cv_avro_type *root, const char *origin,
@@ -121,7 +143,7 @@ static void check_known(struct cv_decoder *d, struct cv_avro_format *f,
         const struct cv_feed *feed = &d->feeds[i];
 
         if (feed->kind == CV_FEED_VALUE && !feed->star && !cv_avro_has_path(d, root, feed))
-            cv_problem(problems, "%s: there is no field %s", origin, feed->text);
+            tell_missing(feed, root, origin, problems);
     }
 }
 

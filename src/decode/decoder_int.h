@@ -27,6 +27,7 @@ struct cv_feed {
     struct cv_type source_type; /* CV_FEED_KAFKA: before the cast */
     struct cv_type cast_type;   /* of the cast; without one the source's */
     const char *text;           /* the item, for messages */
+    int line, column_number;    /* of the item; see struct cv_select_item */
 };
 
 /* Why the current record is bad. The field is static, in a plan, or in `buffer`. */

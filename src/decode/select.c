@@ -51,6 +51,20 @@ static int position(const struct parser *p, const char *at)
     return 1 + (int)cv_utf8_count((struct cv_str){p->text, (size_t)(at - p->text)});
 }
 
+static void note_place(const struct parser *p, const char *at, struct cv_select_item *item)
+{
+    const char *line = p->text;
+
+    item->line = 1;
+    for (const char *c = p->text; c < at; c++) {
+        if (*c != '\n')
+            continue;
+        item->line++;
+        line = c + 1;
+    }
+    item->column_number = 1 + (int)cv_utf8_count((struct cv_str){line, (size_t)(at - line)});
+}
+
 static enum cv_code unsupported(const struct parser *p, const char *at, struct cv_error *err,
                                 const char *what)
 {
@@ -347,6 +361,7 @@ static enum cv_code read_item(struct parser *p, struct cv_error *err)
 
     if (*p->at == ',' || *p->at == '\0')
         return wrong(p, p->at, err, "an item is expected");
+    note_place(p, start, &item);
     if (is_cast(p))
         CV_DO(read_cast(p, &item, err));
     else

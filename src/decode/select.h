@@ -37,8 +37,9 @@ struct cv_select_item {
     size_t path_length;
     enum cv_select_cast cast;
     struct cv_type cast_type;
-    const char *name; /* of the output column; NULL for value.* */
-    const char *text; /* as written, for messages */
+    const char *name;        /* of the output column; NULL for value.* */
+    const char *text;        /* as written, for messages */
+    int line, column_number; /* of the text, from 1; 0 = not from a text */
 };
 
 struct cv_select {

@@ -360,6 +360,13 @@ static void the_latest_schema_is_checked_at_open(void **state)
     d.config.select = "value.nope AS v";
     CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_SCHEMA,
                     "schema orders-value: there is no field value.nope", &d.err);
+    d.config.ignore_unknown = true;
+    d.config.select = "CAST(\n value.v AS int) AS x,\n  value.vv AS v";
+    CV_ASSERT_FAILS(cv_decoder_open(&d.config, &d.decoder, &d.err), CV_SCHEMA,
+                    "select line 3 column 3: schema orders-value: there is no field value.vv; "
+                    "nearest: value.v",
+                    &d.err);
+    d.config.ignore_unknown = false;
     d.config.select = "CAST(value.v AS int) AS v";
     decoding_open(&d);
     (void)decoding_add_hex(&d, "00 00000003 000000000000f83f 02");
