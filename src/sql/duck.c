@@ -3,21 +3,11 @@
  * The database, its connections and statements without rows. Everything that could reach files,
  * the network or extensions is switched off, and then the switches are locked. */
 #include "sql/duck_int.h"
+#include "sql/sql_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static void add_quoted(struct cv_buf *sql, const char *text)
-{
-    cv_buf_append_byte(sql, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            cv_buf_append_byte(sql, '\'');
-        cv_buf_append_byte(sql, (uint8_t)*text);
-    }
-    cv_buf_append_byte(sql, '\'');
-}
 
 static enum cv_code set_up(struct cv_duck_connection *connection,
                            const struct cv_duck_config *config, struct cv_error *err)
@@ -27,11 +17,11 @@ static enum cv_code set_up(struct cv_duck_connection *connection,
     /* The machine's zone otherwise; the setting is there only with the extension that uses it. */
     (void)cv_duck_execute(connection, "SET GLOBAL TimeZone='UTC'", NULL);
     cv_buf_append_text(&sql, "SET temp_directory=");
-    add_quoted(&sql, config->spill_directory ? config->spill_directory : "");
+    cv_sql_write_text(&sql, config->spill_directory ? config->spill_directory : "");
     cv_buf_append_text(&sql, ";SET allowed_paths=[");
     for (size_t i = 0; i < config->readable_count; i++) {
         cv_buf_append_text(&sql, i ? "," : "");
-        add_quoted(&sql, config->readable[i]);
+        cv_sql_write_text(&sql, config->readable[i]);
     }
     cv_buf_append_text(&sql, "];SET enable_external_file_cache=false"
                              ";SET enable_progress_bar=false"
@@ -108,12 +98,6 @@ const char *cv_duck_version(const struct cv_duck *duck)
 {
     (void)duck;
     return cv_duck_api.library_version();
-}
-
-const char *cv_duck_path(const struct cv_duck *duck)
-{
-    (void)duck;
-    return cv_duck_loaded_path();
 }
 
 enum cv_code cv_duck_connect(struct cv_duck *duck, struct cv_duck_connection **ret_connection,

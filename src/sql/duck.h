@@ -30,9 +30,8 @@ enum cv_code cv_duck_open(const struct cv_duck_config *config, struct cv_duck **
                           struct cv_error *err);
 void cv_duck_free(struct cv_duck *duck);
 CV_DEFINE_CLEANUP(struct cv_duck *, cv_duck_free)
-/* "v1.5.6", and the path it was loaded from. */
+/* "v1.5.6" */
 const char *cv_duck_version(const struct cv_duck *duck);
-const char *cv_duck_path(const struct cv_duck *duck);
 
 /* A connection; used by one thread at a time. */
 struct cv_duck_connection;
