@@ -55,15 +55,15 @@ static enum cv_code make_targets(struct cv_decoder *d, struct cv_avro_format *f,
     return CV_OK;
 }
 
-static enum cv_code read_schema_file(struct cv_avro_format *f, const char *path,
-                                     struct cv_error *err)
+enum cv_code cv_avro_read_schema_file(const char *path, struct cv_avro_schema **ret_schema,
+                                      struct cv_error *err)
 {
     CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(SCHEMA_FILE_BYTES_MAX);
     struct cv_str span;
 
     CV_TRY(cv_file_read(path, SCHEMA_FILE_BYTES_MAX, &text, err), err, "value.schema.file");
     span = (struct cv_str){(const char *)text.data, text.length};
-    CV_TRY(cv_avro_schema_parse(span, NULL, 0, &f->reader, err), err, "value.schema.file %s", path);
+    CV_TRY(cv_avro_schema_parse(span, NULL, 0, ret_schema, err), err, "value.schema.file %s", path);
     return CV_OK;
 }
 
@@ -200,7 +200,7 @@ static enum cv_code open_schemas(struct cv_decoder *d, struct cv_avro_format *f,
     f->confluent = cv_framing_confluent(o);
     from_registry = f->confluent && o->registry_urls;
     if (o->schema_file)
-        CV_DO(read_schema_file(f, o->schema_file, err));
+        CV_DO(cv_avro_read_schema_file(o->schema_file, &f->reader, err));
     else if (!from_registry)
         return cv_fail(err, CV_CONFIG,
                        f->confluent || !o->registry_urls

@@ -39,6 +39,10 @@ struct cv_avro_format {
     size_t target_count;
 };
 
+/* The schema of value.schema.file. */
+enum cv_code cv_avro_read_schema_file(const char *path, struct cv_avro_schema **ret_schema,
+                                      struct cv_error *err);
+
 /* Calls `each` for every field of the schema that feeds value.* (or a struct below it) and has no
  * column; `path` is dotted. */
 void cv_avro_unknown_fields(const struct cv_decoder *decoder, const struct cv_avro_type *root,

@@ -46,6 +46,17 @@ const char *cv_kafka_column_name(enum cv_kafka_column column)
     return column_names[column];
 }
 
+bool cv_kafka_column_find(const char *name, enum cv_kafka_column *ret_column)
+{
+    for (size_t i = 0; i < CV_KAFKA_COLUMNS; i++) {
+        if (!cv_text_equal_nocase(name, column_names[i]))
+            continue;
+        *ret_column = (enum cv_kafka_column)i;
+        return true;
+    }
+    return false;
+}
+
 static int position(const struct parser *p, const char *at)
 {
     return 1 + (int)cv_utf8_count((struct cv_str){p->text, (size_t)(at - p->text)});
@@ -175,12 +186,8 @@ static enum cv_code read_name(struct parser *p, const char **ret_name, struct cv
 static enum cv_code find_column(const struct parser *p, const char *at, const char *name,
                                 enum cv_kafka_column *ret_column, struct cv_error *err)
 {
-    for (size_t i = 0; i < CV_KAFKA_COLUMNS; i++) {
-        if (cv_text_equal_nocase(name, column_names[i])) {
-            *ret_column = (enum cv_kafka_column)i;
-            return CV_OK;
-        }
-    }
+    if (cv_kafka_column_find(name, ret_column))
+        return CV_OK;
     CV_DO(cv_fail(err, CV_CONFIG, "select: there is no column \"%s\" (position %d)", name,
                   position(p, at)));
     return CV_OK;

@@ -58,5 +58,7 @@ void cv_select_default(bool value_has_fields, bool headers, struct cv_arena *are
                        struct cv_select *ret_select);
 
 const char *cv_kafka_column_name(enum cv_kafka_column column);
+/* In any letter case; false when there is none of this name. */
+bool cv_kafka_column_find(const char *name, enum cv_kafka_column *ret_column);
 
 #endif

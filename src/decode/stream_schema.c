@@ -2,26 +2,10 @@
  *
  * The columns that a query over the records sees. */
 #include "avro/natural.h"
-#include "base/file.h"
-#include "decode/decoder_int.h"
+#include "decode/avro.h"
 #include "decode/framing.h"
-#include "decode/registry.h"
-
-#define SCHEMA_FILE_BYTES_MAX ((size_t)16 << 20)
 
 CV_DEFINE_CLEANUP(struct cv_registry *, cv_registry_free)
-
-static enum cv_code file_schema(const char *path, struct cv_avro_schema **ret_schema,
-                                struct cv_error *err)
-{
-    CV_CLEANUP(cv_buf_release) struct cv_buf text = CV_BUF_INIT(SCHEMA_FILE_BYTES_MAX);
-
-    CV_TRY(cv_file_read(path, SCHEMA_FILE_BYTES_MAX, &text, err), err, "value.schema.file");
-    CV_TRY(cv_avro_schema_parse((struct cv_str){(const char *)text.data, text.length}, NULL, 0,
-                                ret_schema, err),
-           err, "value.schema.file %s", path);
-    return CV_OK;
-}
 
 /* The latest schema of the first topic that has one. */
 static enum cv_code registered_schema(const struct cv_decoder_config *config,
@@ -60,7 +44,7 @@ static enum cv_code avro_value(const struct cv_decoder_config *config, struct cv
     const struct cv_value_options *options = config->options;
 
     if (options->schema_file)
-        CV_DO(file_schema(options->schema_file, &schema, err));
+        CV_DO(cv_avro_read_schema_file(options->schema_file, &schema, err));
     else if (cv_framing_confluent(options) && options->registry_urls)
         CV_DO(registered_schema(config, arena, &schema, err));
     else

@@ -38,14 +38,6 @@ static enum cv_code open_duck(struct cv_stream_query *q, struct cv_error *err)
     return cv_duck_connect(q->duck, &q->connection, err);
 }
 
-static enum cv_kafka_column column_of(const char *name)
-{
-    for (int i = 0; i < CV_KAFKA_COLUMNS; i++)
-        if (cv_text_equal_nocase(name, cv_kafka_column_name((enum cv_kafka_column)i)))
-            return (enum cv_kafka_column)i;
-    return CV_KAFKA_VALUE;
-}
-
 static void list_items(struct cv_stream_query *q)
 {
     size_t count = q->query->input_schema.root.field_count;
@@ -55,7 +47,6 @@ static void list_items(struct cv_stream_query *q)
         const struct cv_query_input *input = &q->query->inputs[i];
 
         items[i] = (struct cv_select_item){
-            .column = column_of(input->column),
             .path = input->path,
             .path_length = input->path_length,
             .cast = input->try_cast ? CV_SELECT_TRY_CAST
@@ -65,6 +56,7 @@ static void list_items(struct cv_stream_query *q)
             .name = q->query->input_schema.root.fields[i].name,
             .text = input->text,
         };
+        (void)cv_kafka_column_find(input->column, &items[i].column); /* the binder knows it */
     }
     q->items = (struct cv_select){items, count};
 }
