@@ -250,7 +250,7 @@ static void check_decoder(struct check *check)
     put_ok(check, "columns", "every selected value fits its column");
     if (check->query)
         put_ok(check, "sql", "compiled for DuckDB %s", cv_duck_version(check->query->duck));
-    if (check->query && check->query->query->kind != CV_QUERY_ROWS)
+    if (cv_stream_query_keeps_state(check->query))
         put_ok(check, "state",
                "the query keeps state in the checkpoint: Spark cannot go on with it");
 }

@@ -471,7 +471,7 @@ static enum cv_code run_once(struct cv_engine *engine, const struct cv_offsets *
     before = read_counters(engine);
     CV_DO(open_writer(engine, &run.writer, err));
     if (engine->stateful)
-        CV_DO(cv_stateful_begin(engine->stateful, err));
+        cv_stateful_begin(engine->stateful);
     CV_DO(read_range(&run, start, end, err));
     if (engine->stateful && engine->job->complete && !run.read)
         CV_DO(group_nothing(&run, err));

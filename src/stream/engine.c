@@ -138,7 +138,7 @@ static enum cv_code open_workers(struct cv_engine *engine, struct cv_error *err)
 /* The state as the batch before the next one left it. */
 static enum cv_code load_state(struct cv_engine *engine, struct cv_error *err)
 {
-    if (!engine->query || engine->query->query->kind == CV_QUERY_ROWS)
+    if (!cv_stream_query_keeps_state(engine->query))
         return CV_OK;
     if (!engine->stateful)
         CV_DO(cv_stateful_open(engine->query, &engine->checkpoint, &engine->stateful, err));

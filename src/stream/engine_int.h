@@ -24,7 +24,6 @@ struct cv_engine {
                                         since a commit may replace the table's */
     struct cv_stream_query *query;            /* NULL = the decoder does the select by itself */
     struct cv_stateful *stateful;             /* NULL = the query keeps nothing */
-    int64_t stateful_batch; /* whose state it has; CV_BATCH_NONE - 1 = not loaded yet */
     struct cv_decoder *decoder;
     struct cv_data_workspace *workspace; /* kept from batch to batch */
     struct cv_decode_worker **workers;

@@ -104,6 +104,11 @@ static enum cv_code compile(struct cv_stream_query *q, struct cv_error *err)
     return cv_stream_query_refresh(q, err);
 }
 
+bool cv_stream_query_keeps_state(const struct cv_stream_query *query)
+{
+    return query && query->query->kind != CV_QUERY_ROWS;
+}
+
 enum cv_code cv_stream_query_refresh(struct cv_stream_query *query, struct cv_error *err)
 {
     return cv_static_tables_load(query->tables, query->query->uses_table, err);

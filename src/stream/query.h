@@ -28,6 +28,8 @@ struct cv_stream_query {
 enum cv_code cv_stream_query_open(const struct cv_job *job, const struct cv_decoder_config *decoder,
                                   const struct cv_schema *sink, struct cv_stream_query **ret_query,
                                   struct cv_error *err);
+/* Whether it keeps anything from batch to batch; NULL (no query) does not. */
+bool cv_stream_query_keeps_state(const struct cv_stream_query *query);
 /* Before each batch: static tables that others have changed are loaded again. */
 enum cv_code cv_stream_query_refresh(struct cv_stream_query *query, struct cv_error *err);
 /* Lets the decoder fill the query's input instead of the table's columns. */

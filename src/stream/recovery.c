@@ -218,11 +218,6 @@ static enum cv_code start_first(struct cv_engine *engine, struct cv_error *err)
     return cv_checkpoint_write_initial(checkpoint, &engine->position, err);
 }
 
-static bool keeps_state(const struct cv_engine *engine)
-{
-    return engine->query && engine->query->query->kind != CV_QUERY_ROWS;
-}
-
 /* The state of batch `from` becomes that of `to`, before the logs do: where there is none, they
  * stay as they are. */
 static enum cv_code carry_state(struct cv_engine *engine, const char *query_id, int64_t from,
@@ -231,7 +226,7 @@ static enum cv_code carry_state(struct cv_engine *engine, const char *query_id, 
     CV_CLEANUP(cv_stateful_freep) struct cv_stateful *stateful = NULL;
     struct cv_checkpoint owner = engine->checkpoint; /* borrowed, under the id of the state */
 
-    if (!keeps_state(engine))
+    if (!cv_stream_query_keeps_state(engine->query))
         return CV_OK;
     (void)snprintf(owner.query_id, sizeof owner.query_id, "%s", query_id);
     CV_DO(cv_stateful_open(engine->query, &owner, &stateful, err));
@@ -247,7 +242,7 @@ static enum cv_code check_state_end(struct cv_engine *engine, const struct cv_po
     CV_CLEANUP(cv_offset_log_entry_release) struct cv_offset_log_entry entry = {0};
     struct cv_error unread = CV_ERROR_INIT;
 
-    if (!keeps_state(engine) ||
+    if (!cv_stream_query_keeps_state(engine->query) ||
         cv_checkpoint_read_offsets(&engine->checkpoint, at->epoch, &entry, &unread) != CV_OK ||
         cv_offsets_equal(&entry.offsets, offsets))
         return CV_OK;

@@ -166,7 +166,7 @@ bool cv_stateful_wants_batch(const struct cv_stateful *stateful)
     return evicts(stateful) && stateful->watermark_ms > stateful->used_ms;
 }
 
-enum cv_code cv_stateful_begin(struct cv_stateful *stateful, struct cv_error *err)
+void cv_stateful_begin(struct cv_stateful *stateful)
 {
     const struct cv_job *job = stateful->query->job;
     const struct cv_runs_config config = {
@@ -179,7 +179,6 @@ enum cv_code cv_stateful_begin(struct cv_stateful *stateful, struct cv_error *er
     stateful->runs = cv_runs_new(&config);
     stateful->event_max_us = INT64_MIN;
     stateful->late = 0;
-    return CV_OK;
 }
 
 enum cv_code cv_stateful_add(struct cv_stateful *stateful, const struct cv_batch *batch,

@@ -32,7 +32,7 @@ int64_t cv_stateful_watermark_ms(const struct cv_stateful *stateful);
 /* The watermark has moved since the last batch, so that one without data has windows to close. */
 bool cv_stateful_wants_batch(const struct cv_stateful *stateful);
 
-enum cv_code cv_stateful_begin(struct cv_stateful *stateful, struct cv_error *err);
+void cv_stateful_begin(struct cv_stateful *stateful);
 /* Keyed rows of the query; `event_max_us`: the largest event time among their records, INT64_MIN =
  * none. Any thread. */
 enum cv_code cv_stateful_add(struct cv_stateful *stateful, const struct cv_batch *batch,
